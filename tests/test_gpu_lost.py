@@ -84,6 +84,7 @@ def test_a_program_that_serves_is_not_replaced(tmp_path, monkeypatch, capsys):
         return False
 
     monkeypatch.setattr("boxpresso.serve.server.serve", serve)
+    monkeypatch.delenv("BOXPRESSO_DEBUG", raising=False)  # which lets errors through
     assert main(["serve", str(model), str(weights), "--port", "0", "--device", "cpu"]) == 1
     assert (
         "the GPU has failed, and this process cannot use it any more: start the server anew" in capsys.readouterr().err
