@@ -26,13 +26,13 @@ from .decoders.base import Decoder, Settings
 from .decoders.base import picture_input as input_of
 from .decoders.detections import DetailedDetection, Detection, Detections, RotatedDetection
 from .decoders.files import open_nets
+from .decoders.known_models import Recognition
+from .decoders.known_models import recognise as recognise_model
 from .decoders.rcnn import FasterRcnn
 from .decoders.ssd import RowsDecoder, Ssd
 from .decoders.yolo import Yolo
 from .explanation import known_names, known_settings
 from .image import ImageLike, Mean, as_image, input_array
-from .known_models import Recognition
-from .known_models import recognise as recognise_model
 from .labels import read_labels
 from .net import Net
 from .proto.errors import BoxpressoWarning, ModelError

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from .decoders.base import Decoder, Settings
-from .known_models import Recognition, recognise
+from .decoders.known_models import Recognition, recognise
 
 WORDS = {"mean": "mean", "scale": "scale", "swap_rb": "order of channels", "size": "size", "anchors": "anchors"}
 

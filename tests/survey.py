@@ -21,8 +21,8 @@ import corpus
 import numpy as np
 
 from boxpresso import BoxpressoError, Net
-from boxpresso.net.prepare import select
-from boxpresso.net.sources import Sources
+from boxpresso.graph.prepare import select
+from boxpresso.graph.sources import Sources
 from boxpresso.proto import NetParameter, read_net
 from boxpresso.proto.errors import DeviceError
 

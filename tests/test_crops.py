@@ -10,7 +10,7 @@ import pytest
 from shared import SHARED
 
 from boxpresso import Net
-from boxpresso.net.crops import align_crops
+from boxpresso.graph.crops import align_crops
 from boxpresso.proto import BoxpressoWarning, LayerError, parse_net, read_net
 
 HED = SHARED / "corpus" / "s9xie+hed" / "examples" / "hed" / "deploy.prototxt"

@@ -11,12 +11,12 @@ from shared import SHARED
 
 from boxpresso import Net
 from boxpresso.__main__ import main
-from boxpresso.finishing import MARK, finish, heads_of
+from boxpresso.graph.prepare import select
 from boxpresso.layers.detection.rcnn import Rotated, Upright
-from boxpresso.net.prepare import select
 from boxpresso.net.weights import read_weights, save_weights
 from boxpresso.proto import parse_net, read_net
 from boxpresso.proto.errors import BoxpressoWarning, ModelError
+from boxpresso.recipes.finishing import MARK, finish, heads_of
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))

@@ -9,8 +9,8 @@ import pytest
 from harness import Rig, check_gradient, close
 
 from boxpresso import LayerError, ModelError, Net
-from boxpresso.net.anchors import read_anchors
-from boxpresso.net.settle import settle
+from boxpresso.graph.anchors import read_anchors
+from boxpresso.graph.dialects import settle
 from boxpresso.proto import BoxpressoWarning, parse_net
 
 RNG = np.random.default_rng(9)

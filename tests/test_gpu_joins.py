@@ -162,7 +162,7 @@ def test_bits_are_those_of_a_copy(libraries, monkeypatch):
     x = images(3)
     wanted = {name: np.array(value) for name, value in joined.forward(x=x).items()}
     assert all(written(joined).values())
-    monkeypatch.setattr("boxpresso.net.gpu_program.spread", lambda *args: [])
+    monkeypatch.setattr("boxpresso.run.gpu.program.spread", lambda *args: [])
     copied, _ = nets("\n".join(FIRE))
     got = copied.forward(x=x)
     assert written(copied) == {}

@@ -31,15 +31,15 @@ from boxpresso import Net
 from boxpresso.__main__ import main
 from boxpresso.device import cudnn
 from boxpresso.device.cuda import Cuda
+from boxpresso.graph.graph import LAST
 from boxpresso.layers.core.gpu_lowering import OnLast, Refused
 from boxpresso.layers.dense.channels_last import ConvolveLast, LastConvolution
-from boxpresso.net import gpu_choice
-from boxpresso.net.gpu_layout import Turn, find_chains, lay_out
-from boxpresso.net.gpu_program import inner_blobs
-from boxpresso.net.plan import LAST
 from boxpresso.net.summary import summarise_plan
 from boxpresso.proto import parse_net
 from boxpresso.proto.errors import DeviceError
+from boxpresso.run.gpu import choice as gpu_choice
+from boxpresso.run.gpu.layout import Turn, find_chains, lay_out
+from boxpresso.run.gpu.program import inner_blobs
 
 pytestmark = [
     pytest.mark.cuda,

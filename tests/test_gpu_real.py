@@ -15,7 +15,7 @@ import stand_in
 
 from boxpresso import Net
 from boxpresso.device import cublas, cudnn
-from boxpresso.net import gpu_choice
+from boxpresso.run.gpu import choice as gpu_choice
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))

@@ -13,9 +13,9 @@ from boxpresso import BoxpressoError, Layer, LayerError, Net
 from boxpresso.data.detectnet import group_rectangles, judged
 from boxpresso.device import host
 from boxpresso.layers.core import REGISTRY
-from boxpresso.net.chains import find_chains
 from boxpresso.proto import DeviceError, parse_net
 from boxpresso.proto.limits import LIMITS
+from boxpresso.run.training import find_chains
 
 MEGABYTE = 2**20
 INPUT = 'layer {{ name: "{0}" type: "Input" top: "{0}" input_param {{ shape {{ {1} }} }} }}\n'

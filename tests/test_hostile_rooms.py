@@ -28,16 +28,16 @@ from boxpresso.data.folders import read_list, read_wider
 from boxpresso.dnn import ClassificationModel, DetectionModel, readNetFromCaffe
 from boxpresso.dnn.models import whole_box
 from boxpresso.exports import convert_weights
-from boxpresso.finishing import finish
+from boxpresso.exports.merging import merge
+from boxpresso.graph.anchors import read_anchors
 from boxpresso.labels import read_labels
 from boxpresso.layers.core.param_str import MOST, read_param_str
-from boxpresso.merging import merge
-from boxpresso.net.anchors import read_anchors
 from boxpresso.net.weights import read_weights, save_weights
 from boxpresso.proto import BoxpressoError, LayerError, ModelError, parse_net
 from boxpresso.proto.errors import BoxpressoWarning
 from boxpresso.proto.hdf5 import Reader
 from boxpresso.recipes import folders
+from boxpresso.recipes.finishing import finish
 from boxpresso.reports import write_net_report
 from boxpresso.reports.blocks import Box, graph_of, key_of, title
 from boxpresso.reports.weights import BINS, statistics

@@ -11,7 +11,7 @@ from shared import need
 from boxpresso import Net
 from boxpresso.__main__ import main
 from boxpresso.cli.models import markdown
-from boxpresso.known_models import fingerprint, known_models, label_sets, recognise
+from boxpresso.decoders.known_models import fingerprint, known_models, label_sets, recognise
 from boxpresso.net.weights import read_weights
 from boxpresso.proto import parse_net
 

@@ -9,7 +9,7 @@ import pytest
 
 from boxpresso import Net
 from boxpresso.__main__ import main
-from boxpresso.merging import merge
+from boxpresso.exports.merging import merge
 from boxpresso.proto import parse_net, read_net
 from boxpresso.proto.errors import ModelError
 

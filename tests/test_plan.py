@@ -10,13 +10,15 @@ from plan_nets import FIRE, HEADS, NETS, RESIDUAL, conv, data, halve, layer, nor
 
 from boxpresso import Net
 from boxpresso.device import open_device
+from boxpresso.graph.graph import LAST, plain
+from boxpresso.graph.graph import Source as Layers
+from boxpresso.graph.passes import fold_affine, fuse_activations, fuse_sums
 from boxpresso.layers.core.lowering import bf16_available
-from boxpresso.net.places import Placement, shared_memory
-from boxpresso.net.plan import LAST, fold_affine, fuse_activations, fuse_sums, lower, optimise, plain
-from boxpresso.net.plan import Source as Layers
 from boxpresso.net.summary import summarise_plan
 from boxpresso.proto import parse_net
 from boxpresso.proto.errors import DeviceError, ModelError
+from boxpresso.run.arena import Placement, shared_memory
+from boxpresso.run.layout import lower, optimise
 
 RNG = np.random.default_rng(11)
 

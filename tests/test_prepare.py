@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from shared import SHARED, golden, need
 
-from boxpresso.net.prepare import select, split
+from boxpresso.graph.prepare import select, split
 from boxpresso.proto import TEST, TRAIN, ModelError, NetParameter, parse_net, read_net
 
 SHAPES = SHARED / "golden" / "shapes" / "shapes.jsonl"

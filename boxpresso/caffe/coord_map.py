@@ -10,17 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from ..graph.crops import Map, UndefinedMapException, compose, inverse, window_map
 from ..layers.core import Trait
 from ..layers.core.catalogue import layer_types
 from ..layers.core.layer import known_type
-from ..net.crops import (
-    AxisMismatchException,  # noqa: F401  (pycaffe has it here)
-    Map,
-    UndefinedMapException,
-    compose,
-    inverse,
-    window_map,
-)
 from ..proto import LayerParameter
 from .net_spec import layers as L
 

@@ -81,7 +81,7 @@ def loaded(given: Any) -> Any:
 
 def run(args: Namespace) -> int:
     """Writes OUT and says what was multiplied."""
-    from ..finishing import finish
+    from ..recipes.finishing import finish
 
     if args.merge_batchnorm:
         return run_merge(args)
@@ -97,7 +97,7 @@ def run(args: Namespace) -> int:
 
 def run_merge(args: Namespace) -> int:
     """Writes OUT and the prototxt NEW, and says what is gone."""
-    from ..merging import merge
+    from ..exports.merging import merge
 
     if args.layer or args.stds is not None or args.means is not None or args.deploy:
         raise ModelError("--merge-batchnorm looks at no offsets: --layer, --stds, --means and --deploy are not for it")

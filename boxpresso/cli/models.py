@@ -13,7 +13,7 @@ from ..proto.errors import ModelError
 from ..tables import table
 
 if TYPE_CHECKING:
-    from ..known_models import KnownModel
+    from ..decoders.known_models import KnownModel
 
 NAME = "models"
 SHORT = "list well-known public models, or say which one a file is"
@@ -64,7 +64,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Prints the table, one entry of it, or what a file is. 1 for a file that is not recognised."""
-    from ..known_models import fingerprint, known_models
+    from ..decoders.known_models import fingerprint, known_models
 
     if args.which is None:
         models = list(known_models().values())
@@ -83,7 +83,7 @@ def run(args: Namespace) -> int:
 
 def recognised(path: str, as_text: bool) -> int:
     """Prints which model a file is."""
-    from ..known_models import known_models, recognise
+    from ..decoders.known_models import known_models, recognise
 
     if not os.path.exists(path):
         from ..proto import nearest

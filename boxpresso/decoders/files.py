@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Union
 
+from ..graph.prepare import select
+from ..graph.sources import is_source
 from ..net import Net
-from ..net.prepare import select
-from ..net.sources import is_source
 from ..proto import read_net
 from ..proto.errors import BoxpressoError, BoxpressoWarning, ModelError, OtherFileError
 from ..proto.reading import read_file

@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from ..graph.graph import Plan, Source, Step, Value, plain
+from ..graph.passes import drop_identities, fold_affine, needed
 from ..layers.core import Layer, Trait
 from ..layers.core.lowering import Affine, Lowering, Same, folded
 from ..layers.core.replaced import acting
 from ..net import Net
-from ..net.plan import Plan, Source, Step, Value, drop_identities, fold_affine, needed, plain
-from ..net.program import after
 from ..proto.errors import ModelError, nearest
+from ..run.cpu import after
 
 Numpy = np.ndarray[Any, Any]
 Shape = tuple[int, ...]

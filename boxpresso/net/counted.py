@@ -6,16 +6,16 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from ..device import Blob, Device
+from ..graph.connect import Signature, signature
 from ..layers.core import Layer
 from ..layers.core.replaced import acting
 from ..proto import NetParameter
 from ..proto.errors import BoxpressoError
-from .chains import TrainingChain
-from .connect import Signature, signature
+from ..run.cpu import Program
+from ..run.runner import Runner
+from ..run.training import TrainingChain
 from .gradients import Gradients
 from .memory import Memory
-from .program import Program
-from .runner import Runner
 
 
 class Counted:

@@ -11,7 +11,7 @@ from typing import Any
 from ..device import Blob
 from ..layers.core import Layer
 from ..proto.errors import DeviceError, ModelError
-from .program import Program
+from ..run.cpu import Program
 
 CODE = 40 * 2**20  # bytes, about, that modules and compiled kernels take in a process, beside arrays
 

@@ -18,26 +18,26 @@ from ..device import Blob, build_all, open_device
 from ..device.array import copied
 from ..device.fetch import fetch
 from ..device.totals import totals
+from ..graph.anchors import Anchors, read_anchors
+from ..graph.connect import AtWork, Signature, connect, folders, loss_weights, named, share_parameters, show, signature
+from ..graph.dialects import settle
+from ..graph.graph import Source as Layers
+from ..graph.prepare import select, split
+from ..graph.sources import Shapes, stand_ins
 from ..layers.core import Layer, layer_class
 from ..layers.core.lowering import Same
 from ..layers.core.python import import_own_types
 from ..layers.core.replaced import acting
 from ..proto import LayerParameter, NetParameter, read_net
 from ..proto.errors import BoxpressoError, ModelError, OfFile, nearest
-from .anchors import Anchors, read_anchors
+from ..run.gpu.runner import GpuRunner
+from ..run.runner import Runner, wants_bf16
+from ..run.training import TrainingChain, find_chains, watch_bottoms
 from .batches import Batched, Numpy, assign, set_inputs
-from .chains import TrainingChain, find_chains, watch_bottoms
-from .connect import AtWork, Signature, connect, folders, loss_weights, named, share_parameters, show, signature
 from .counted import Counted
-from .gpu_runner import GpuRunner
 from .gradients import Gradients
 from .memory import Memory
 from .parameters import Parameters
-from .plan import Source as Layers
-from .prepare import select, split
-from .runner import Runner, wants_bf16
-from .settle import settle
-from .sources import Shapes, stand_ins
 from .weights import CopyReport, Source
 
 

@@ -9,10 +9,10 @@ from typing import Any
 
 from ..layers.core import Layer, Trait
 from ..layers.core.gpu_lowering import OnLast
+from ..run.cpu import Program
+from ..run.gpu.layout import Turn
+from ..run.gpu.program import GpuProgram, Segment
 from . import Net
-from .gpu_layout import Turn
-from .gpu_program import GpuProgram, Segment
-from .program import Program
 
 Shape = tuple[int, ...]
 

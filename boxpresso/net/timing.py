@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 
 from ..device.chain import Chain
+from ..graph.anchors import read_anchors
 from ..layers.core.lowering import Constant
 from ..proto import NetParameter, read_net
 from ..proto.errors import ModelError
+from ..run.cpu import Program
+from ..run.gpu.program import GpuProgram
 from . import Net
-from .anchors import read_anchors
-from .gpu_program import GpuProgram
-from .program import Program
 from .summary import PlanRow, layouts_of, plan_rows
 from .weights import Source
 

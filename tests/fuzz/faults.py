@@ -20,8 +20,8 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-PLAN, PLACES = "boxpresso/net/plan.py", "boxpresso/net/places.py"
-RUNNER, PROGRAM, ARRAY = "boxpresso/net/runner.py", "boxpresso/net/program.py", "boxpresso/device/array.py"
+PLAN, PLACES = "boxpresso/net/plan.py", "boxpresso/run/arena.py"
+RUNNER, PROGRAM, ARRAY = "boxpresso/run/runner.py", "boxpresso/run/cpu.py", "boxpresso/device/array.py"
 NUMBERS, VIEWS = "tests/test_plan.py", ("tests/test_script_views.py",)
 
 

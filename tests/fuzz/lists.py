@@ -15,8 +15,8 @@ from mutate import Draw, mutate_bytes, mutate_text
 from PIL import Image
 
 from boxpresso.data import coco, folders, hdf5, lines, mat, windows
+from boxpresso.graph.anchors import read_anchors
 from boxpresso.labels import read_labels
-from boxpresso.net.anchors import read_anchors
 from boxpresso.recipes import folders as own_folders
 from boxpresso.train.curves import read_curves
 

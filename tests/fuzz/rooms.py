@@ -17,11 +17,11 @@ from PIL import Image
 
 from boxpresso import Net
 from boxpresso.dnn import DetectionModel, readNetFromCaffe
-from boxpresso.finishing import finish
+from boxpresso.exports.merging import merge
 from boxpresso.layers.core.param_str import read_param_str
-from boxpresso.merging import merge
 from boxpresso.net.weights import save_weights
 from boxpresso.proto import ModelError, parse_net
+from boxpresso.recipes.finishing import finish
 
 MEMORY = 64 * 2**20  # of a net that is run
 FRAMED = "# 0\na.png\n3\n12\n9\n2\n1 0 %s1 2 6 9\n2 0 %s2 2 5 8\n1\n3 3 7 7\n# 1\na.png\n3 12 9\n1\n1 0 %s0 0 8 11\n0\n"

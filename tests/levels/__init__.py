@@ -30,7 +30,7 @@ from boxpresso.device import cache, compiler, host
 from boxpresso.device import open as device
 from boxpresso.device.kernel import Kernels
 from boxpresso.device.signature import HEADERS, REALS, Kernel, real_of
-from boxpresso.net import program
+from boxpresso.run import cpu as program
 
 HERE = Path(__file__).resolve().parent
 ZIG = (sys.executable, "-m", "ziglang", "c++")

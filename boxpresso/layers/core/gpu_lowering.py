@@ -1,7 +1,7 @@
 """How layers run in a plan on a GPU: sums that do in their store what follows them, and steps on channels-last arrays.
 
 `Layer.lower_gpu` gives a GpuLowering; `Layer.lower_last`, and a GpuLowering's `on_last`, an OnLast for the chains of
-net/gpu_layout.py. A blob keeps its shape there, (N, C, H, W): what changes is the order in which its elements lie.
+run/gpu/layout.py. A blob keeps its shape there, (N, C, H, W): what changes is the order in which its elements lie.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Layers that train together, as one pass each way over what a first one reads: what a Net asks of them (net/chains.py)."""
+"""Layers that train together, as one pass each way over what a first one reads: what a Net asks of them (run/training.py)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How steps of a plan run on a GPU on arrays whose channels are last, as in the chains of convolutions of net/gpu_layout.py.
+"""How steps of a plan run on a GPU on arrays whose channels are last, as in the chains of convolutions of run/gpu/layout.py.
 
 A blob keeps its shape, (N, C, H, W): what changes is the order in which its elements lie.
 """

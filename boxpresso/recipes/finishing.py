@@ -18,17 +18,17 @@ from typing import Any
 
 import numpy as np
 
-from .device import Blob, open_device
-from .layers.core import Trait, make_layer, traits_of
-from .layers.core.boundary import Named
-from .layers.core.layer import known_type
-from .layers.core.replaced import acting
-from .layers.core.served import SERVED
-from .net.prepare import select
-from .net.settle import settle
-from .net.weights import LayerWeights, Row, Source, Weights, read_weights, save_weights
-from .proto import LayerParameter, NetParameter, read_net
-from .proto.errors import BoxpressoWarning, ModelError, nearest
+from ..device import Blob, open_device
+from ..graph.dialects import settle
+from ..graph.prepare import select
+from ..layers.core import Trait, make_layer, traits_of
+from ..layers.core.boundary import Named
+from ..layers.core.layer import known_type
+from ..layers.core.replaced import acting
+from ..layers.core.served import SERVED
+from ..net.weights import LayerWeights, Row, Source, Weights, read_weights, save_weights
+from ..proto import LayerParameter, NetParameter, read_net
+from ..proto.errors import BoxpressoWarning, ModelError, nearest
 
 __all__ = ["Finished", "finish"]
 

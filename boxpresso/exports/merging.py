@@ -16,13 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from .exports.operations import Operation, operations
-from .layers.core import Trait
-from .net import Net
-from .net.prepare import select
-from .net.weights import Row, Source, save_weights, write_whole
-from .proto import LayerParameter, NetParameter, read_net, to_text
-from .proto.errors import ModelError
+from ..graph.prepare import select
+from ..layers.core import Trait
+from ..net import Net
+from ..net.weights import Row, Source, save_weights, write_whole
+from ..proto import LayerParameter, NetParameter, read_net, to_text
+from ..proto.errors import ModelError
+from .operations import Operation, operations
 
 __all__ = ["merge"]
 

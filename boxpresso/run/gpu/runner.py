@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import cast
 
-from ..device import Blob, Buffer, Kernels, cudnn
-from ..device.cuda import Cuda
-from ..layers.core.gpu_lowering import KERNELS, GpuLowering
-from ..layers.core.replaced import acting
-from .gpu_layout import LEAST
-from .gpu_memory import Arena
-from .gpu_plan import optimise
-from .gpu_program import GpuProgram, inner_blobs
-from .plan import Plan, Value
-from .runner import PROGRAMS, Part, Runner
+from ...device import Blob, Buffer, Kernels, cudnn
+from ...device.cuda import Cuda
+from ...graph.graph import Plan, Value
+from ...layers.core.gpu_lowering import KERNELS, GpuLowering
+from ...layers.core.replaced import acting
+from ..runner import PROGRAMS, Part, Runner
+from .layout import LEAST
+from .memory import Arena
+from .plan import optimise
+from .program import GpuProgram, inner_blobs
 
 
 class GpuRunner(Runner):

@@ -7,13 +7,13 @@ from functools import partial
 from math import inf
 from typing import Any
 
-from ..device.cuda import Cuda
-from ..device.events import median_ms
-from ..layers.core.gpu_lowering import Refused
-from ..proto.errors import DeviceError
-from .gpu_choice import NCHW, NHWC, NOT_YET, ROUNDS, VARIABLE, Choice, choose, forced, keep, key_of, known, measuring
-from .gpu_layout import Chain, find_chains, lay_out, signature
-from .plan import Plan, Source
+from ...device.cuda import Cuda
+from ...device.events import median_ms
+from ...graph.graph import Plan, Source
+from ...layers.core.gpu_lowering import Refused
+from ...proto.errors import DeviceError
+from .choice import NCHW, NHWC, NOT_YET, ROUNDS, VARIABLE, Choice, choose, forced, keep, key_of, known, measuring
+from .layout import Chain, find_chains, lay_out, signature
 
 
 def refusal(chain: Chain, error: Refused) -> Choice:

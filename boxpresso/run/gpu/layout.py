@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 
-from ..device import Blob, Device
-from ..layers.core import Trait, strided
-from ..layers.core.gpu_lowering import GpuLowering, OnLast
-from ..layers.core.lowering import LastView
-from .plan import LAST, Plan, Source, Step, Value
+from ...device import Blob, Device
+from ...graph.graph import LAST, Plan, Source, Step, Value
+from ...layers.core import Trait, strided
+from ...layers.core.gpu_lowering import GpuLowering, OnLast
+from ...layers.core.lowering import LastView
 
 LEAST = 2  # convolutions of a chain
 

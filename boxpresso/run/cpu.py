@@ -12,11 +12,11 @@ import numpy as np
 from ..device import Blob, Buffer, Kernels
 from ..device.chain import Chain
 from ..device.host import Cpu
+from ..graph.connect import named
+from ..graph.graph import LAST, PLAIN, Plan, Source, Step
 from ..layers.core.lowering import Activation, Affine, After, Constant, Last, Lowering, Planes, Pointwise, layout
 from ..proto.errors import DeviceError
-from .connect import named
-from .places import Action, Home, Key, Placement, shared_memory
-from .plan import LAST, PLAIN, Plan, Source, Step
+from .arena import Action, Home, Key, Placement, shared_memory
 
 Numbers = np.ndarray[Any, np.dtype[Any]]
 TURN = Kernels(Path(layout.__code__.co_filename).with_name("turn_last.cpp"))

@@ -9,19 +9,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import replace
 
-from ..layers.core.gpu_lowering import GpuLowering
-from ..layers.core.lowering import Constant, Lowering, Pointwise, Same
-from .plan import (
-    Plan,
-    Source,
-    constants,
-    cut,
-    drop_identities,
-    fold_affine,
-    fuse_activations,
-    fuse_sums,
-    plain,
-)
+from ...graph.graph import Plan, Source, plain
+from ...graph.passes import constants, drop_identities, fold_affine, fuse_activations, fuse_sums
+from ...layers.core.gpu_lowering import GpuLowering
+from ...layers.core.lowering import Constant, Lowering, Pointwise, Same
+from ..layout import cut
 
 
 def lower(plan: Plan, source: Source) -> Plan:

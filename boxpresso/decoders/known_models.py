@@ -18,8 +18,8 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Union
 
-from .net import Net
-from .net.weights import Weights, read_weights
+from ..net import Net
+from ..net.weights import Weights, read_weights
 
 TABLE = Path(__file__).with_name("known_models.json")
 DIGITS = 6  # hexadecimal ones of the hash of a layer

@@ -8,9 +8,9 @@ from collections import OrderedDict
 from collections.abc import Hashable
 from dataclasses import dataclass
 
-from ..device import cudnn
-from ..device.cuda import Cuda
-from ..proto.errors import DeviceError
+from ...device import cudnn
+from ...device.cuda import Cuda
+from ...proto.errors import DeviceError
 
 NCHW, NHWC = "NCHW", "NHWC"
 VARIABLE = "BOXPRESSO_GPU_LAYOUT"

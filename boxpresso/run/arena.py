@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 
+from ..graph.graph import LAST, PLAIN, Plan, Source, Step, Value
 from ..layers.core.lowering import Join, LastView, Planes, View
-from .plan import LAST, PLAIN, Plan, Source, Step, Value
 
 Key = tuple[Value, str]  # a value in a layout
 Base = tuple[str, str]  # ("blob", its name) or ("shared", a name)

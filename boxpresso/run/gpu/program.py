@@ -10,22 +10,22 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
-from ..device import Blob, Buffer
-from ..device.context import driver
-from ..device.cuda import Cuda
-from ..device.graph import Graph
-from ..layers.core import Layer, Trait
-from ..layers.core.gpu_lowering import GpuLowering, OnLast, Refused
-from ..layers.core.lowering import Constant
-from ..layers.core.replaced import acting
-from ..proto.errors import BoxpressoError, DeviceError
-from ..proto.limits import LIMITS
-from .connect import named
-from .gpu_chains import Chains
-from .gpu_joins import Operand, Spread, Uses, spread
-from .gpu_layout import Chain, Turn, chain_steps, lay_out
-from .gpu_memory import Arena, Join, Shared
-from .plan import Plan, Source, Step, Value
+from ...device import Blob, Buffer
+from ...device.context import driver
+from ...device.cuda import Cuda
+from ...device.graph import Graph
+from ...graph.connect import named
+from ...graph.graph import Plan, Source, Step, Value
+from ...layers.core import Layer, Trait
+from ...layers.core.gpu_lowering import GpuLowering, OnLast, Refused
+from ...layers.core.lowering import Constant
+from ...layers.core.replaced import acting
+from ...proto.errors import BoxpressoError, DeviceError
+from ...proto.limits import LIMITS
+from .chains import Chains
+from .joins import Operand, Spread, Uses, spread
+from .layout import Chain, Turn, chain_steps, lay_out
+from .memory import Arena, Join, Shared
 
 TRIES = 3  # forwards in which the driver may refuse a capture
 

@@ -17,12 +17,13 @@ import numpy as np
 from ..device import Blob, Buffer, Device, Kernels
 from ..device.chain import CHAIN
 from ..device.host import Cpu
+from ..graph.connect import AtWork, named
+from ..graph.graph import Plan, Source, Value, plain
 from ..layers.core import Layer, Trait
 from ..layers.core.lowering import POINTWISE, Constant, bf16_available
 from ..proto.errors import DeviceError, LayerError, ModelError
-from .connect import AtWork, named
-from .plan import Plan, Source, Value, optimise, plain
-from .program import TURN, Memory, OddNumbers, Program, prepare
+from .cpu import TURN, Memory, OddNumbers, Program, prepare
+from .layout import optimise
 
 PROGRAMS = 32  # shapes whose programs are kept
 

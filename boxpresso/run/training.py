@@ -11,9 +11,9 @@ import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ..device import Blob
+from ..graph.connect import AtWork
 from ..layers.core import Layer
 from ..layers.core.training import LONGEST, Link, Together
-from .connect import AtWork
 
 
 class TrainingChain:

@@ -10,12 +10,12 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from math import prod
 
-from ..device import Blob, Buffer, strides
-from ..device.cuda import Cuda
-from ..layers.core import Layer, Trait, strided
-from ..layers.core.gpu_lowering import GpuLowering, IntoPart
-from .gpu_memory import INNER
-from .plan import Source, Step, Value
+from ...device import Blob, Buffer, strides
+from ...device.cuda import Cuda
+from ...graph.graph import Source, Step, Value
+from ...layers.core import Layer, Trait, strided
+from ...layers.core.gpu_lowering import GpuLowering, IntoPart
+from .memory import INNER
 
 Uses = list[tuple[Sequence[Buffer], Sequence[Buffer]]]  # what each step reads and writes
 

@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..device import Buffer
-from ..device.cuda import Cuda
+from ...device import Buffer
+from ...device.cuda import Cuda
 
 ALIGN = 512  # bytes that a buffer begins at a multiple of
 INNER = 16  # bytes that a part of another begins at a multiple of, where a library reads or writes it

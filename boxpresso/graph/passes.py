@@ -1,0 +1,159 @@
+"""Passes over a plan, each a pure function from plan to plan: identities, constants, weights, sums and activations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from ..layers.core.lowering import (
+    Activation,
+    Affine,
+    Constant,
+    Pointwise,
+    Same,
+)
+from .graph import Plan, Source, Step, Value
+
+
+def drop_identities(plan: Plan, source: Source) -> Plan:
+    """Without the layers whose tops are their bottom: Split, Dropout at TEST, a Permute that changes nothing."""
+    same: dict[Value, Value] = {}
+    steps, dropped = [], dict(plan.dropped)
+    for step in plan.steps:
+        reads = tuple(same.get(value, value) for value in step.reads)
+        if isinstance(step.lowering, Same):
+            same.update(dict.fromkeys(step.writes, reads[0]))
+            dropped[step.layer] = reads[0]
+        else:
+            steps.append(replace(step, reads=reads))
+    wanted = {name: same.get(value, value) for name, value in plan.wanted.items()}
+    return replace(plan, steps=tuple(steps), wanted=wanted, dropped=dropped)
+
+
+def needed(plan: Plan, source: Source) -> Plan:
+    """Without the steps that lead to nothing that is wanted; a net's inputs stay."""
+    read = set(plan.wanted.values())
+    steps: list[Step] = []
+    for step in reversed(plan.steps):
+        if source.layers[step.layer].type == "Input" or read.intersection(step.writes):
+            steps.append(step)
+            read.update(step.reads)
+    return replace(plan, steps=tuple(reversed(steps)))
+
+
+def constants(plan: Plan, source: Source) -> Plan:
+    """PriorBox and what is made of priors alone reads nothing: it runs once for the shapes of a plan.
+
+    Not a layer with parameters, which may change, or one that must run in each forward, and only once. Steps of constants have
+    no reads; program.py runs them before the others.
+    """
+    written_over: set[str] = set()  # blobs of constants that something else writes in each forward
+    while True:
+        known: set[Value] = set()
+        steps = []
+        for step in plan.steps:
+            layer, constant = source.layers[step.layer], isinstance(step.lowering, Constant)
+            after_constants = bool(step.reads) and all(value in known for value in step.reads)
+            if written_over.intersection(name for name, _ in step.writes):
+                step = replace(step, lowering=None) if constant else step
+            elif constant or (after_constants and layer.repeatable and not layer.blobs):
+                known.update(step.writes)
+                step = replace(step, reads=(), lowering=Constant())
+            steps.append(step)
+        others = {value[0] for step in steps for value in step.writes if value not in known}
+        more = others.intersection(name for name, _ in known)
+        if not more:
+            return replace(plan, steps=tuple(steps))
+        written_over |= more
+
+
+def merge(plan: Plan, able: Callable[[Step], bool], join: Callable[[Step, Step], Step | None]) -> Plan:
+    """Each step that `able` allows joined with the only reader of what it writes, where `join` gives the two as one.
+
+    The joined step stands where the later of the two stood.
+    """
+    kept, readers = set(plan.wanted.values()), plan.readers()
+    steps: list[Step | None] = []
+    maker: dict[Value, int] = {}  # the place in `steps` of the step that writes a value
+    for step in plan.steps:
+        for value in sorted(dict.fromkeys(step.reads), key=lambda v: maker.get(v, -1), reverse=True):
+            before = steps[maker[value]] if value in maker else None
+            if (
+                before is None
+                or before.writes != (value,)
+                or value in kept
+                or len(readers[value]) != 1
+                or not able(before)
+            ):
+                continue
+            joined = join(before, step)
+            if joined is not None:
+                steps[maker[value]] = None
+                step = joined
+                break
+        maker.update(dict.fromkeys(step.writes, len(steps)))
+        steps.append(step)
+    return replace(plan, steps=tuple(step for step in steps if step is not None))
+
+
+def absorbs(what: str) -> Callable[[Step], bool]:
+    """Whether a step's lowering can do this, and the step does nothing after it already."""
+
+    def able(step: Step) -> bool:
+        later = (
+            step.halved is not None or step.activation is not None or (step.added is not None and what != "activation")
+        )
+        return step.lowering is not None and what in step.lowering.absorbs and not later
+
+    return able
+
+
+def fold_affine(plan: Plan, source: Source) -> Plan:
+    """BatchNorm, Scale and Bias folded into the weights of what comes before."""
+
+    def join(step: Step, next_: Step) -> Step | None:
+        plain_step = not next_.affine and next_.activation is None and next_.added is None
+        if len(next_.reads) == 1 and plain_step and isinstance(source.layers[next_.layer].fuse(), Affine):
+            return replace(step, writes=next_.writes, affine=(*step.affine, next_.layer))
+        return None
+
+    return merge(plan, absorbs("affine"), join)
+
+
+def fuse_sums(plan: Plan, source: Source) -> Plan:
+    """The sum with another value done in the store of a step that makes one of the two, the later one if it can."""
+
+    def join(step: Step, next_: Step) -> Step | None:
+        sums = isinstance(next_.lowering, Pointwise) and next_.lowering.sums and next_.lowering.coefficient == 1
+        if not sums or len(set(next_.reads)) != 2 or next_.activation is not None:
+            return None
+        (other,) = [value for value in next_.reads if value != step.writes[0]]
+        return replace(step, reads=(*step.reads, other), writes=next_.writes, added=next_.layer)
+
+    return merge(plan, absorbs("sum"), join)
+
+
+def fuse_activations(plan: Plan, source: Source) -> Plan:
+    """ReLU and its kind done in the store of what comes before."""
+
+    def join(step: Step, next_: Step) -> Step | None:
+        alone = not next_.affine and next_.added is None and len(next_.reads) == 1
+        if alone and isinstance(source.layers[next_.layer].fuse(), Activation):
+            return replace(step, writes=next_.writes, activation=next_.layer)
+        return None
+
+    return merge(plan, absorbs("activation"), join)
+
+
+def fuse_halves(plan: Plan, source: Source) -> Plan:
+    """The maximum of each 2 x 2 places in the store of the convolution before."""
+
+    def able(step: Step) -> bool:
+        return step.lowering is not None and "halves" in step.lowering.absorbs and step.halved is None
+
+    def join(step: Step, next_: Step) -> Step | None:
+        if len(next_.layers) == 1 and next_.lowering is not None and next_.lowering.halves:
+            return replace(step, writes=next_.writes, halved=next_.layer)
+        return None
+
+    return merge(plan, able, join)
