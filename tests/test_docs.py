@@ -26,6 +26,23 @@ TEXTS = sorted([*DOCS.rglob("*.md"), *ROOT.glob("*.md"), *(ROOT / "examples").rg
 NOTEBOOKS = sorted((DOCS / "notebooks").glob("*.ipynb"))
 
 
+def test_stops_of_the_walks_are_there():
+    """Each stop of docs/architecture.md names files of the package, and classes or functions in them; a walk has at most ten."""
+    rows = re.findall(r"(?m)^\| (\d+) \| (.*?) \|", (DOCS / "architecture.md").read_text(encoding="utf-8"))
+    assert len(rows) == 30
+    assert max(int(number) for number, _ in rows) == 10
+    for _, cell in rows:
+        code = ""
+        for word in re.findall(r"`([^`]+)`", cell):
+            file, _, names = (
+                word.partition(": ") if "/" in word or word.endswith(".py") or ":" in word else ("", "", word)
+            )
+            if file:
+                code = (ROOT / "boxpresso" / file).read_text(encoding="utf-8")
+            for name in names.split(".") if names else ():
+                assert re.search(rf"(?m)^ *(?:class|def) {name}\b", code), f"{cell}: no {name}"
+
+
 def without_code(text: str) -> str:
     """A Markdown text without its blocks and spans of code, in which nothing is a link."""
     text = re.sub(r"(?ms)^ *(`{3,}|~{3,}).*?^ *\1 *$", "", text)

@@ -294,7 +294,10 @@ def headings(text: str) -> set[str]:
 
 def test_the_table_of_preparation_is_that_of_the_known_models():
     """Each model of docs/start.md has the mean, the scale and the order of known_models.json; those left out are few."""
-    known = {m["name"]: m for m in json.loads((ROOT / "boxpresso" / "known_models.json").read_text("utf-8"))["models"]}
+    known = {
+        m["name"]: m
+        for m in json.loads((ROOT / "boxpresso" / "decoders" / "known_models.json").read_text("utf-8"))["models"]
+    }
     text = text_of("start.md")
     table = text.partition("## Which preprocessing")[2].partition("\n## ")[0]
     seen = []

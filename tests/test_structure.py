@@ -17,18 +17,20 @@ FLOORS = {
     **{
         f"layers.{family}": 3 for family in ["regions", "detection", "dense", "norm", "neuron", "loss", "shape", "data"]
     },
-    "net": 4,
-    "train": 5,
+    "graph": 4,
     "ops": 4,
-    "decoders": 5,
-    "exports": 5,
-    "": 6,  # the face: the files of the package's own folder
-    "caffe": 7,
-    "dnn": 7,
-    "recipes": 7,
-    "serve": 7,
-    "reports": 7,
-    "cli": 8,
+    "run": 5,
+    "net": 6,
+    "train": 7,
+    "decoders": 7,
+    "exports": 7,
+    "": 8,  # the face: the files of the package's own folder
+    "caffe": 9,
+    "dnn": 9,
+    "recipes": 9,
+    "serve": 9,
+    "reports": 9,
+    "cli": 10,
 }
 FACES = {
     (),

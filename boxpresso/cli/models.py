@@ -47,7 +47,7 @@ width x height; "-" is the size of the prototxt. A fact that could not be establ
 themselves are not part of Boxpresso; their licences are those of their authors, and are named as their pages name
 them.
 
-This page is written by `boxpresso models --markdown` from [known_models.json](../boxpresso/known_models.json); a new
+This page is written by `boxpresso models --markdown` from [known_models.json](../boxpresso/decoders/known_models.json); a new
 model is a new entry there, with the fingerprint that `boxpresso models --fingerprint MODEL` prints.
 """
 

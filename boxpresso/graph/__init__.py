@@ -1,1 +1,1 @@
-"""What a net is before anything runs: prepare (phase rules, splits), dialects, sizes of its data, steps over values, and passes over them."""
+"""What a net is before anything runs: rules of phases, splits, dialects, sizes of data, steps over values and passes."""

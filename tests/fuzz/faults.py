@@ -20,7 +20,7 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-PLAN, PLACES = "boxpresso/net/plan.py", "boxpresso/run/arena.py"
+PASSES, LAYOUT, ARENA = "boxpresso/graph/passes.py", "boxpresso/run/layout.py", "boxpresso/run/arena.py"
 RUNNER, PROGRAM, ARRAY = "boxpresso/run/runner.py", "boxpresso/run/cpu.py", "boxpresso/device/array.py"
 NUMBERS, VIEWS = "tests/test_plan.py", ("tests/test_script_views.py",)
 
@@ -50,7 +50,7 @@ FAULTS = [
     Fault("blobs left out are of the weights of now", RUNNER, "            if used.before is not None:\n", "            if False:\n", VIEWS),
     Fault(
         "blobs that are held are not followed", RUNNER,
-        "self.want([*more, *(name for name in self.left_out if self.source.blobs[name]._data.held)])", "self.want(more)", VIEWS,
+        "self.want([*more, *(name for name in self.left_out if blobs[name]._data.held)])", "self.want(more)", VIEWS,
     ),
     Fault("an input that is asked for is not put aside", RUNNER, "                    self.put_aside(used)\n", "                    pass\n", VIEWS),
     Fault(
@@ -67,29 +67,29 @@ FAULTS = [
     Fault("parts of a net forget what they read", "boxpresso/net/net.py", "self._runner.make_way(written - read)", "self._runner.make_way(written)", VIEWS),
     # Memory of blobs
     Fault("a layer in place changes what shares its memory", "boxpresso/net/net.py", "                self._part_memory(layer, bottom, top)\n", "                pass\n"),
-    Fault("a blob's memory is given twice at a time", PLACES, "all(other in (key, owner) or end < first or begin > last for", "all(True for"),
+    Fault("a blob's memory is given twice at a time", ARENA, "all(other in (key, owner) or end < first or begin > last for", "all(True for"),
     Fault(
-        "a layer reads the blob of the value's name", PLACES,
+        "a layer reads the blob of the value's name", ARENA,
         "pins.extend((self.need(value, PLAIN), name, self.now) for value, name in zip(step.reads, names))",
         "pins.extend((self.need(value, PLAIN), value[0], self.now) for value in step.reads)",
     ),
-    Fault("a wanted value of an earlier part is not known", PLACES, "read.union(self.plan.wanted.values()) - written", "read - written"),
+    Fault("a wanted value of an earlier part is not known", ARENA, ", *self.plan.wanted.values()]", "]"),
     # Passes
     Fault(
-        "a value with two readers is folded", PLAN, "or len(readers[value]) != 1", "or len(readers[value]) > 2",
+        "a value with two readers is folded", PASSES, "or len(readers[value]) != 1", "or len(readers[value]) > 2",
     ),
-    Fault("a value that is asked for is folded", PLAN, "or value in kept\n", ""),
+    Fault("a value that is asked for is folded", PASSES, "or value in kept\n", ""),
     Fault(
-        "a sum with coefficients is fused", PLAN, "and next_.lowering.sums and next_.lowering.coefficient == 1", "and next_.lowering.sums",
+        "a sum with coefficients is fused", PASSES, "and next_.lowering.sums and next_.lowering.coefficient == 1", "and next_.lowering.sums",
     ),
     Fault(
-        "a joined step stands where the earlier one stood", PLAN, "                steps[maker[value]] = None\n                step = joined\n                break",
+        "a joined step stands where the earlier one stood", PASSES, "                steps[maker[value]] = None\n                step = joined\n                break",
         "                steps[maker[value]] = joined\n                step = None\n                break\n        if step is None:\n            continue",
     ),
-    Fault("what is made of constants is constant where one bottom is", PLAN, "bool(step.reads) and all(value in known", "bool(step.reads) and any(value in known"),
-    Fault("a wanted identity is the bottom's name", PLAN, "wanted = {name: same.get(value, value) for", "wanted = {name: value for"),
-    Fault("sums of the same value twice are fused", PLAN, "or len(set(next_.reads)) != 2 or", "or len(next_.reads) != 2 or"),
-    Fault("any concatenation is by channels", PLAN, "images = all(last) and lowering.axis == 1 and ranks == {4}", "images = all(last) and ranks == {4}"),
+    Fault("what is made of constants is constant where one bottom is", PASSES, "bool(step.reads) and all(value in known", "bool(step.reads) and any(value in known"),
+    Fault("a wanted identity is the bottom's name", PASSES, "wanted = {name: same.get(value, value) for", "wanted = {name: value for"),
+    Fault("sums of the same value twice are fused", PASSES, "or len(set(next_.reads)) != 2 or", "or len(next_.reads) != 2 or"),
+    Fault("any concatenation is by channels", LAYOUT, "images = all(last) and lowering.axis == 1 and ranks == {4}", "images = all(last) and ranks == {4}"),
     # Lowerings
     Fault(
         "pad of a maximum of 2 x 2 is not looked at", "boxpresso/layers/dense/pooling.py", "            and self.pad == (0, 0)\n", "",
@@ -103,12 +103,12 @@ FAULTS = [
     Fault("a Scale of another axis is folded", "boxpresso/layers/norm/scale.py", "if not self.learned or not self.by_channel:\n            return None\n        values", "if not self.learned:\n            return None\n        values", (NUMBERS, "tests/test_normalisation.py")),
     Fault("transposed weights", "boxpresso/layers/dense/lowerings.py", "            if self.transposed:\n", "            if False:\n"),
     # Memory
-    Fault("memory of values that are used by one action", PLACES, "if spans[other][0] <= last and first <= spans[other][1]", "if spans[other][0] < last and first < spans[other][1]"),
-    Fault("memory of a value that is used again later", PLACES, "spans[home.base] = spans.get(home.base, (i, i))[0], i", "spans[home.base] = spans.get(home.base, (i, i))"),
-    Fault("memory one image at a time is needed elsewhere too", PLACES, "if first <= begin and last < end:", "if first <= begin:"),
-    Fault("a part of a concatenation lies at its start", PLACES, "part = replace(whole, offset=whole.offset + at, channels=self.shape(value)[1])", "part = replace(whole, offset=whole.offset, channels=self.shape(value)[1])"),
-    Fault("an operand without gaps lies in a concatenation", PLACES, "if (key in self.inner and not home.inner) or (key in self.whole and not home.whole):\n            return False", "pass"),
-    Fault("a copy comes before what it copies", PLACES, "                actions += copies.get(key, [])\n", "                actions[-1:-1] = copies.get(key, [])\n"),
+    Fault("memory of values that are used by one action", ARENA, "if spans[other][0] <= last and first <= spans[other][1]", "if spans[other][0] < last and first < spans[other][1]"),
+    Fault("memory of a value that is used again later", ARENA, "spans[home.base] = spans.get(home.base, (i, i))[0], i", "spans[home.base] = spans.get(home.base, (i, i))"),
+    Fault("memory one image at a time is needed elsewhere too", ARENA, "if first <= begin and last < end:", "if first <= begin:"),
+    Fault("a part of a concatenation lies at its start", ARENA, "part = replace(whole, offset=whole.offset + at, channels=self.shape(value)[1])", "part = replace(whole, offset=whole.offset, channels=self.shape(value)[1])"),
+    Fault("an operand without gaps lies in a concatenation", ARENA, "if (key in self.inner and not home.inner) or (key in self.whole and not home.whole):\n            return False", "pass"),
+    Fault("a copy comes before what it copies", ARENA, "                actions += copies.get(key, [])\n", "                actions[-1:-1] = copies.get(key, [])\n"),
     # Training
     Fault("multistep an iteration late", "boxpresso/train/rates.py", "iteration >= values[self.step]:\n            self.step += 1\n        return", "iteration > values[self.step]:\n            self.step += 1\n        return", ("tests/test_solver.py", "tests/test_updates.py")),
     Fault("step an iteration late", "boxpresso/train/rates.py", "self.step = iteration // self.param.stepsize", "self.step = max(0, iteration - 1) // self.param.stepsize", ("tests/test_solver.py", "tests/test_updates.py")),

@@ -1,7 +1,7 @@
 """How a layer runs in a plan at TEST on the CPU: on channels-last arrays, with what follows it done in its store.
 
-`Layer.lower` gives a Lowering, `Layer.fuse` what an earlier layer can do in the layer's place. The plan (net/plan.py) asks for
-both and knows nothing else of a layer.
+`Layer.lower` gives a Lowering, `Layer.fuse` what an earlier layer can do in the layer's place. The passes over a plan
+(graph/passes.py) ask for both and know nothing else of a layer.
 """
 
 from __future__ import annotations
