@@ -23,9 +23,9 @@ from benchmarks.peers import train_torch
 from boxpresso import Net, Solver
 from boxpresso.device import cudnn
 from boxpresso.layers.core.replaced import acting
-from boxpresso.net.gpu_choice import VARIABLE
 from boxpresso.net.summary import layouts_of
 from boxpresso.proto import NetParameter, parse_net, read_net
+from boxpresso.run.gpu.choice import VARIABLE
 
 ROOT = Path(__file__).resolve().parents[1]
 NETS = {

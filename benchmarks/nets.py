@@ -17,7 +17,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from boxpresso import Net
-from boxpresso.net.prepare import select
+from boxpresso.graph.prepare import select
 from boxpresso.proto import NetParameter, parse_net, read_net, to_text
 
 EVALUATE = ("AnnotatedData", "Data", "ImageData", "DetectionEvaluate", "Accuracy", "Silence")

@@ -25,7 +25,7 @@ import numpy as np
 
 from boxpresso import Net
 from boxpresso.device.host import threads
-from boxpresso.net.prepare import select
+from boxpresso.graph.prepare import select
 from boxpresso.proto import parse_net, read_net
 from boxpresso.train.ranks import Ranks, open_ranks
 from boxpresso.train.reduction import Reduction

@@ -15,8 +15,8 @@ from boxpresso import Net, NetSpec, Solver, detect
 from boxpresso.data.folders import Scene, read_voc
 from boxpresso.drawing import draw_detections
 from boxpresso.evaluation import Evaluation, evaluate
-from boxpresso.finishing import finish
 from boxpresso.proto import SolverParameter, read_solver
+from boxpresso.recipes.finishing import finish
 from boxpresso.train.progress import progress
 
 from .common import arguments, curves, logged, sheet, tracked
