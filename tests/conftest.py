@@ -225,16 +225,28 @@ def always_all(all_workers: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(open_device("cpu"), "schedule", schedule)
 
 
+def skip_without_gpu() -> None:
+    """Skips a test where no GPU answers, and says why."""
+    from boxpresso.device.cuda import driver
+    from boxpresso.proto.errors import DeviceError
+
+    try:
+        driver()
+    except DeviceError as error:
+        if stand_in.active():
+            raise  # a stand-in that does not answer is a fault, not a machine without a GPU
+        pytest.skip(str(error))
+
+
+@pytest.fixture(autouse=True)
+def gpu_there(request: pytest.FixtureRequest) -> None:
+    """Of tests that are marked `cuda` as a whole; those of both devices ask for `device`."""
+    if request.node.get_closest_marker("cuda"):
+        skip_without_gpu()
+
+
 @pytest.fixture
 def device(request: pytest.FixtureRequest) -> str:
     if request.param == "cuda":
-        from boxpresso.device.cuda import driver
-        from boxpresso.proto.errors import DeviceError
-
-        try:
-            driver()
-        except DeviceError as error:
-            if stand_in.active():
-                raise  # a stand-in that does not answer is a fault, not a machine without a GPU
-            pytest.skip(str(error))
+        skip_without_gpu()
     return request.param

@@ -10,13 +10,24 @@ from typing import Any
 
 import numpy as np
 
-from ..graph.crops import Map, UndefinedMapException, compose, inverse, window_map
+from ..graph.crops import (  # scripts take the exceptions from here
+    AxisMismatchException,
+    Map,
+    UndefinedMapException,
+    compose,
+    inverse,
+    window_map,
+)
 from ..layers.core import Trait
 from ..layers.core.catalogue import layer_types
 from ..layers.core.layer import known_type
 from ..proto import LayerParameter
 from .net_spec import layers as L
 
+__all__ = [
+    "AxisMismatchException", "Map", "UndefinedMapException", "compose", "conv_params", "coord_map", "coord_map_from_to", "crop",
+    "crop_params", "inverse",
+]  # fmt: skip
 LEGACY = ["pad_h", "pad_w", "kernel_h", "kernel_w", "stride_h", "stride_w"]
 
 
