@@ -23,6 +23,7 @@ from served import LOCAL, answered, cells, get, httpx, png, post, refused, start
 from boxpresso import ops
 from boxpresso.device.host import STOP
 from boxpresso.proto.errors import BoxpressoError
+from boxpresso.proto.limits import LIMITS
 from boxpresso.serve.options import Options
 from boxpresso.serve.worker import Worker
 
@@ -265,6 +266,7 @@ def test_a_request_that_takes_too_long_is_ended_and_the_next_is_right(monkeypatc
         assert answered(post(server, data)) == wanted
         with monkeypatch.context() as patch:
             patch.setattr(server.api, "options", Options(timeout=0.5))
+            patch.setattr(LIMITS, "region_samples", 2**50)
             decoder, running = server.model.detector.decoder, threading.Event()
 
             def detect(pixels, settings):
