@@ -105,6 +105,22 @@ def test_a_chain_equals_its_layers(shape, field):
     compare(net, plain)
 
 
+def test_infinity_and_nan_in_a_chain():
+    """As in ReLU: without a slope -infinity gives 0, and NaN stays NaN."""
+    prototxt = """
+        force_backward: true
+        layer { name: "x" type: "Input" top: "x" input_param { shape { dim: 1 dim: 2 dim: 1 dim: 4 } } }
+        layer { name: "b" type: "BatchNorm" bottom: "x" top: "b" batch_norm_param { use_global_stats: true } }
+        layer { name: "r" type: "ReLU" bottom: "b" top: "b" }
+        layer { name: "y" type: "Power" bottom: "b" top: "y" power_param { scale: 2 } }"""
+    x = np.array([-np.inf, np.inf, np.nan, -1, 0, 1, -np.inf, 2]).reshape(1, 2, 1, 4)
+    net, plain = (Net(parse_net(prototxt), seed=3, dtype=np.float64, optimize=optimize) for optimize in (True, False))
+    ours, expected = (one.forward(x=x)["y"] for one in (net, plain))
+    np.testing.assert_array_equal(ours, expected)
+    assert ours.ravel()[0] == 0
+    assert np.isnan(ours).sum() == 1
+
+
 @pytest.mark.parametrize("shape", SHAPES, ids=" ".join)
 def test_a_chain_on_what_needs_no_gradient(shape):
     """As where it normalises the data: Scale learns, and nothing before it."""

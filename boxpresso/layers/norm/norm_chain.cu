@@ -20,7 +20,7 @@ DEVICE Map map_of(const Planes& p, int c, const Real* mean, const Real* inverse,
 }
 DEVICE Real mapped(const Map& m, Real x) { return (x - m.off) * m.times + m.plus; }
 DEVICE Real rectified(const Planes& p, Real x) {
-  const Real y = x > 0 ? x : x * p.slope;
+  const Real y = x > 0 ? x : p.slope != 0 ? x * p.slope : x < 0 ? Real(0) : x;  // as relu.cu
   return y > p.ceiling ? p.ceiling : y;
 }
 // The gradient at a value before the ReLU, given the one after it.
