@@ -49,6 +49,7 @@ nitpick_ignore_regex = [
         r"boxpresso\.(net\.parameters\.Parameters|caffe\.pycaffe\.BuiltNet|device\.(array\.Buffer|chain\.Chain))",
     ),
     ("py:class", r"boxpresso\.device\.(kernel|signature)\.\w+"),
+    ("py:class", r"boxpresso\.layers\.core\.(gpu_lowering|training)\.\w+|boxpresso\.layers\.core\.layer\.Window"),
     ("py:class", r"(?!boxpresso\.).*"),  # numpy's, Python's and others' types: their pages are elsewhere
 ]
 default_role = "code"  # `name` in a docstring

@@ -5,7 +5,7 @@ BoxpressoError
     LayerError    a layer cannot work with its parameters or its bottoms
     KernelError   a kernel does not compile, or was called with the wrong arguments
     DeviceError   no compiler, no driver, no such device, out of memory
-        DeviceLost  a GPU that this process cannot use any more
+    DeviceLost    a DeviceError: a GPU that this process cannot use any more
 
 Each message names what was being done, says what was wrong and what was seen, and what to do about it. Where a net came from a
 file, it begins with that file's name.

@@ -20,7 +20,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from boxpresso.decoders import decoders
-from boxpresso.layers.core import Layer, catalogue
+from boxpresso.layers.core import Layer, Trait, catalogue
 from boxpresso.proto import LayerParameter
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -56,7 +56,7 @@ def counts(cls: type[Layer]) -> str:
     """How many bottoms and tops a layer has, and what else its class says."""
     said = [f"Bottoms: {catalogue.count(cls.bottoms)}", f"tops: {catalogue.count(cls.tops)}"]
     said += ["may work in place"] if cls.in_place else []
-    said += ["is a loss"] if cls.loss else []
+    said += ["is a loss"] if Trait.LOSS in cls.traits else []
     return "; ".join(said)
 
 

@@ -236,6 +236,7 @@ class RotateProposalTarget(ProposalTarget, type="RotateProposalTarget", bottoms=
     ([[0.0, 5.0, 5.0, 8.0, 8.0, 0.0], [0.0, 5.0, 5.0, 2.0, 8.0, 0.0]], [1.0, 0.0], (2, 10))
     """
 
+    array_copies = 2
     boxes = Rotated
     extra: ClassVar[dict[str, Any]] = {
         "bbox_normalize_stds": (0.1, 0.1, 0.2, 0.2, 1), "r_positive_angle_filter": 15, "r_negative_angle_filter": 15

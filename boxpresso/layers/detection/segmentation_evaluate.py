@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from ...device import Blob
@@ -158,6 +160,9 @@ class SegAccuracy(Layer, type="SegAccuracy", param="seg_accuracy_param", bottoms
         images, _, *size = self.axes(bottom[0], 4, "bottom 0, the scores,")
         self.need(bottom[1].shape == (images, 1, *size), f"labels must be {(images, 1, *size)}, got {bottom[1].shape}")
         top[0].reshape(1, 1, 1, 3)
+
+    def kept_bytes(self, bottom: Sequence[Blob], top: Sequence[Blob], backward: bool) -> int:
+        return 8 * 4 * bottom[0].shape[1] ** 2  # the table of classes by classes, of all and of this batch
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         scores, labels = np.asarray(bottom[0].data), np.asarray(bottom[1].data).reshape(-1)
