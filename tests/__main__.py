@@ -2,7 +2,7 @@
 files that took longest.
 
 python tests                        lint, format, types, and a first look at everything: each layer, each command, the passes over a
-                                    net, trainings; some 6 minutes on two processors, the first time
+                                    net, trainings; some 5 minutes on two processors, the first time
 python tests --all                  everything, as .ci/run does: all cases of all tests, the slow ones too (marked so: nets of the
                                     corpus, kernels under the real nvcc and the sanitizers, whole trainings), the GPU tests on a
                                     stand-in for NVIDIA's driver (tests/stand_in/run.py; no GPU is needed), and once more what reads

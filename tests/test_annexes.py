@@ -48,7 +48,7 @@ def rest(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(folder: Path, *words: str, fails: bool = False) -> str:
-    environment = {**os.environ, "PYTHONPATH": str(folder), "BOXPRESSO_PROGRESS": "0"}
+    environment = {**os.environ, "PYTHONPATH": str(folder), "BOXPRESSO_PROGRESS": "0", "BOXPRESSO_DEBUG": "0"}
     done = subprocess.run(
         [sys.executable, *words], cwd=folder, env=environment, capture_output=True, text=True, timeout=300
     )

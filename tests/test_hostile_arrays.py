@@ -189,7 +189,13 @@ def peak_of(case: Case, letters: str, back: bool, size: int) -> tuple[int, int] 
 
 
 KINDS = [
-    pytest.param(case, letters, back, id=f"{case.type}-{i}-{letters}-{'back' if back else 'forward'}")
+    pytest.param(
+        case,
+        letters,
+        back,
+        id=f"{case.type}-{i}-{letters}-{'back' if back else 'forward'}",
+        marks=[pytest.mark.sweep] * (letters != case.letters),  # one size alone at its largest
+    )
     for i, case in enumerate(CASES)
     for letters in dict.fromkeys([*case.letters, case.letters])
     for back in ((False, True) if case.down is not None else (False,))

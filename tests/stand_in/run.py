@@ -33,6 +33,7 @@ CUDA = "13.0"  # whose headers are fetched, 8 MB
 HEADERS = tuple(f"nvidia-cuda-{part}=={CUDA}.*" for part in ("runtime", "crt", "profiler-api"))
 # Tests where no GPU has a part; `python tests` has run them already.
 HOST = (
+    "annexes",
     "benchmarks",
     "cache",
     "caffe_io",
@@ -60,11 +61,13 @@ HOST = (
     "filler",
     "finish",
     "forks",
+    "formulas",
     "fuzz",
     "gate",
     "golden_selection",
     "gpu_arguments",
     "harness",
+    "hostile_arrays",
     "hostile_files",
     "hostile_folders",
     "hostile_names",
