@@ -353,7 +353,7 @@ class Net(Parameters, Batched, Counted):
         """
         with self._alone():
             more = [name for name in blobs or () if self._blob(name)]
-            with self._views():
+            with self._views() if self.device.kind != "cpu" else nullcontext():
                 names = [*self._pass(more, start, end, inputs), *more]
             if on_device:
                 with self._at_work:
@@ -382,14 +382,14 @@ class Net(Parameters, Batched, Counted):
 
     def run_layers(self) -> None:
         """Runs all layers forward, one after another, and returns nothing: a GPU may be at work on them then."""
-        with self._alone(), self._views():
+        with self._alone(), self._views() if self.device.kind != "cpu" else nullcontext():
             self._pass((), None, self.layer_names[-1], {})
 
     @contextmanager
     def _views(self) -> Iterator[None]:
         """While a pass runs on a GPU: before it, what scripts wrote to views of its arrays counts; behind it, they follow."""
         params = (blob for layer in self.layers for blob in layer.blobs)
-        buffers = [blob._data for blob in (*self.blobs.values(), *params)] if self.device.kind != "cpu" else []
+        buffers = [blob._data for blob in (*self.blobs.values(), *params)]
         for buffer in buffers:
             buffer.take_back()
         yield
