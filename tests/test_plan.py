@@ -213,6 +213,18 @@ def test_an_operand_of_a_concatenation_that_others_read_without_gaps(name):
     same(plain.forward(data=x), planned.forward(data=x))
 
 
+def test_a_layer_in_place_behind_a_split_of_priors():
+    """The Split copies, for what is written over in place; it is no step, so that nothing made of its copy is a constant."""
+    text = """
+        layer { name: "x" type: "Input" top: "x" input_param { shape { dim: 1 dim: 5 dim: 3 dim: 4 } } }
+        layer { name: "p" type: "PriorBox" bottom: "x" bottom: "x" top: "p" prior_box_param { min_size: 3 } }
+        layer { name: "s" type: "Split" bottom: "p" top: "a" top: "b" }
+        layer { name: "r" type: "ReLU" bottom: "a" top: "a" relu_param { negative_slope: 0.1 } }"""
+    plain, planned = nets(text)
+    for _ in range(2):
+        same(plain.forward(), planned.forward())
+
+
 def test_an_identity_of_what_an_earlier_part_has_made():
     """A Filter ends a part of the plan; the Dropout behind it has no step in the next one."""
     text = """

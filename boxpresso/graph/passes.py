@@ -45,7 +45,7 @@ def constants(plan: Plan, source: Source) -> Plan:
     """PriorBox and what is made of priors alone reads nothing: it runs once for the shapes of a plan.
 
     Not a layer with parameters, which may change, or one that must run in each forward, and only once. Steps of constants have
-    no reads; program.py runs them before the others.
+    no reads; a program runs them before the others, by their layers.
     """
     written_over: set[str] = set()  # blobs of constants that something else writes in each forward
     while True:
@@ -54,6 +54,7 @@ def constants(plan: Plan, source: Source) -> Plan:
         for step in plan.steps:
             layer, constant = source.layers[step.layer], isinstance(step.lowering, Constant)
             after_constants = bool(step.reads) and all(value in known for value in step.reads)
+            after_constants = after_constants and lies_there(step, source)
             if written_over.intersection(name for name, _ in step.writes):
                 step = replace(step, lowering=None) if constant else step
             elif constant or (after_constants and layer.repeatable and not layer.blobs):
@@ -65,6 +66,12 @@ def constants(plan: Plan, source: Source) -> Plan:
         if not more:
             return replace(plan, steps=tuple(steps))
         written_over |= more
+
+
+def lies_there(step: Step, source: Source) -> bool:
+    """Whether what a layer reads lies in its own bottoms once it is made, and not behind an identity that copies."""
+    named = zip(source.names[step.layer][0], step.reads)
+    return all(source.blobs[name]._data is source.blobs[value[0]]._data for name, value in named)
 
 
 def merge(plan: Plan, able: Callable[[Step], bool], join: Callable[[Step, Step], Step | None]) -> Plan:
