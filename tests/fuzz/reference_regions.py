@@ -66,7 +66,7 @@ def roi_align(layer, params, x, rois, dtype):
                 out[k, :, i, j] = averaged(x[int(image)], rows[i], columns[j])
             else:
                 seen = [sample(x[int(image)], y, z) for y in rows[i] for z in columns[j]]
-                out[k, :, i, j] = np.max([np.full(x.shape[1], -float(np.finfo(dtype).max)), *seen], axis=0)
+                out[k, :, i, j] = np.fmax.reduce([np.full(x.shape[1], -float(np.finfo(dtype).max)), *seen], axis=0)
     return out
 
 
