@@ -77,6 +77,23 @@ def test_weights_of_another_net_change_through_an_array():
     agree(script)
 
 
+def test_a_blob_behind_a_parameter_layer_has_the_parameter_of_the_last_forward():
+    """The layer's top is its parameter, in the same memory."""
+    text = (
+        layer("w", "Parameter", [], text="parameter_param { shape { dim: 1 dim: 4 dim: 8 dim: 9 } }")
+        + conv("c", "w", 6) + layer("t", "Permute", "c", text="permute_param { order: 0 order: 2 order: 3 order: 1 }")
+        + layer("f", "Flatten", "t") + layer("p", "Softmax", "f")
+    )  # fmt: skip
+
+    def script(net):
+        net.forward()
+        net.params["w"][0].data[...] *= 1.5
+        seen = [np.array(net.blobs["f"].data), np.array(net.blobs["c"].data)]
+        return [*seen, net.forward()["p"], np.array(net.blobs["c"].data)]
+
+    agree(script, text)
+
+
 def test_a_blob_that_is_asked_for_has_the_weights_of_the_last_forward(tmp_path):
     def script(net):
         net.save(tmp_path / "w.caffemodel")

@@ -458,7 +458,15 @@ class Runner:
         """A blob's memory under a shape that it had."""
         result = Blob(shape, self.dtype, self.device)
         result.share_data(blob)
+        if any(buffer is blob._data for _, buffer, _ in self.packed):  # a Parameter's top, which is its parameter
+            result._data = self.as_it_was(blob._data)
         return result
+
+    def as_it_was(self, buffer: Buffer) -> Buffer:
+        """The values that a parameter's memory had in the last forward."""
+        if buffer.before is None:
+            return buffer
+        return Buffer.over(self.device, buffer.dtype, buffer.before.size, host=buffer.before)
 
     def compute(self, values: Mapping[str, Value], more: Collection[int] = ()) -> None:
         """Gives blobs what the last forward left out, by running layers, and `more` of them, on Blobs of their own."""
@@ -502,10 +510,7 @@ class Runner:
         now = [(blob, blob._data) for blob in layer.blobs]
         had = {id(blob): buffer for blob, buffer, _ in self.packed}
         for blob, buffer in now:
-            used = had.get(id(blob), buffer)
-            if used.before is not None:
-                used = Buffer.over(self.device, used.dtype, used.before.size, host=used.before)
-            blob._data = used
+            blob._data = self.as_it_was(had.get(id(blob), buffer))
         try:
             yield
         finally:

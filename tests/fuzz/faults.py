@@ -47,7 +47,7 @@ FAULTS = [
     Fault("nets that share weights are not told", ARRAY, "                    user.before_change()\n", "                    pass\n", VIEWS),
     Fault("a lease that nobody holds any more", ARRAY, "self.lease[1] == self.version and self.lease[0]() is not None", "self.lease[1] == self.version", VIEWS),
     # What a script sees
-    Fault("blobs left out are of the weights of now", RUNNER, "            if used.before is not None:\n", "            if False:\n", VIEWS),
+    Fault("blobs left out are of the weights of now", RUNNER, "        if buffer.before is None:\n", "        if True:\n", VIEWS),
     Fault(
         "blobs that are held are not followed", RUNNER,
         "self.want([*more, *(name for name in self.left_out if blobs[name]._data.held)])", "self.want(more)", VIEWS,
