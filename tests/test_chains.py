@@ -119,6 +119,8 @@ def test_infinity_and_nan_in_a_chain():
     np.testing.assert_array_equal(ours, expected)
     assert ours.ravel()[0] == 0
     assert np.isnan(ours).sum() == 1
+    diffs = [one.backward(y=np.arange(8.0).reshape(1, 2, 1, 4))["x"] for one in (net, plain)]
+    np.testing.assert_array_equal(*diffs)
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=" ".join)

@@ -57,7 +57,8 @@ PART_OF void plane_sums(const Planes& p, const Map& m, const Real* from, Real* g
 // The gradient of a plane before BatchNorm. sum, dot: the means of the sums, times what scales the gradient.
 PART_OF void plane_diff(const Planes& p, const Map& m, const Real* from, const Real* g, Real* to, Real times, Real sum, Real dot,
                        int keep) {
-  auto value = [=](Real g, Real x) { return g * times - (x - m.off) * dot - sum; };
+  // Of running statistics dot is 0, and an infinite x is none of the gradient's business.
+  auto value = [=](Real g, Real x) { return g * times - (dot != 0 ? (x - m.off) * dot : Real(0)) - sum; };
   if (p.active && keep == 0) {
     if (g == to) THREAD_LOOP(i, p.size) to[i] = value(through(p, mapped(m, from[i]), to[i]), from[i]);
     else THREAD_LOOP(i, p.size) to[i] = value(through(p, mapped(m, from[i]), g[i]), from[i]);
