@@ -94,6 +94,23 @@ def test_a_blob_behind_a_parameter_layer_has_the_parameter_of_the_last_forward()
     agree(script, text)
 
 
+def test_a_top_of_a_split_that_is_asked_for_after_its_bottom_was_written_to():
+    """A layer works in place on the other top, so that each has memory of its own."""
+    text = (
+        data(3, 1, 9, 4) + layer("s", "Split", "data", tops=["a", "b"])
+        + layer("m", "Pooling", "data", text="pooling_param { global_pooling: true }") + layer("r", "ReLU6", "a", "a")
+        + conv("c", "b", 8, "kernel_size: 5 pad: 2")
+    )  # fmt: skip
+
+    def script(net):
+        net.blobs["data"].data[...] = image(0, net, 3)
+        net.forward()
+        net.blobs["data_data_0_split_0"].data[...] = 0.25
+        return [np.array(net.blobs["b"].data), net.blobs["a"].data]
+
+    agree(script, text)
+
+
 def test_a_blob_that_is_asked_for_has_the_weights_of_the_last_forward(tmp_path):
     def script(net):
         net.save(tmp_path / "w.caffemodel")

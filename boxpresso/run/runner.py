@@ -147,6 +147,9 @@ class Runner:
         self.left_out = [name for name in self.last if plans and id(blobs[name]._data) not in there]
         layers = self.needed(self.last[name] for name in self.left_out)
         values = {self.root(v) for i in layers for v in self.reads[i]}
+        values.update(
+            self.root(self.last[name]) for name in self.left_out
+        )  # which lie elsewhere, as the top of a Split does
         self.used = {self.available[value] for value in values if value in self.available}
         constant = [step for plan in plans for step in plan.steps if isinstance(step.lowering, Constant)]
         memory = {id(blobs[name]._data) for step in constant for name, _ in step.writes}
