@@ -119,6 +119,7 @@ class Ranks:
         self.rescue: Callable[[], str] = lambda: "nothing had been learned"
         self.fetch: Callable[[], None] = lambda: None
         self.updating = self.ending = self.terminated = False
+        self.forks = 0  # processes that were forked to save what was learned
         if world is None or world.size == 1:
             return
         from mpi4py import MPI
@@ -323,10 +324,28 @@ class Ranks:
         print(
             f"boxpresso: error: {error}, or another rank has died; saving what was learned", file=sys.stderr, flush=True
         )
-        _, status = os.waitpid(child, 0)
+        ended = self._waited(child)
+        if ended is None:  # it found a lock that a thread had when it was forked: once more, a little later
+            signal.signal(signal.SIGALRM, self._terminate)
+            signal.setitimer(signal.ITIMER_REAL, 0.002)
+            return
         self._abort(
-            "ended by SIGTERM; " + ("what was learned is saved" if status == 0 else "no snapshot was written"), 143
+            "ended by SIGTERM; " + ("what was learned is saved" if ended == 0 else "no snapshot was written"), 143
         )
+
+    def _waited(self, child: int) -> int | None:
+        """The status of a forked process; None for one of the first two that has not ended in time, which is ended then."""
+        end = time.monotonic() + 5 * (1 + self.forks)
+        self.forks += 1
+        while self.forks < 3 and time.monotonic() < end:
+            number, status = os.waitpid(child, os.WNOHANG)
+            if number:
+                return status
+            time.sleep(0.01)
+        if self.forks < 3:
+            os.kill(child, signal.SIGKILL)
+        status = os.waitpid(child, 0)[1]
+        return status if self.forks >= 3 else None
 
     def updated(self) -> None:
         """Ends an update, and the job if SIGTERM came during it."""
