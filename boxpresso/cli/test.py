@@ -68,6 +68,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--coco", metavar=("IMAGES", "JSON"), nargs=2, help="test on these pictures and annotations")
     add("--labels", metavar="FILE", help="names of the net's classes, as for detect (default: VOC's, or those of JSON)")
     arguments.preparation(parser)
+    arguments.clipped(parser)
     add("--threshold", metavar="T", type=share, default=0.01, help="leave out what scores less (default: 0.01)")
     text = "the overlap from which on an object counts as detected (default: 0.5)"
     add("--overlap", metavar="T", type=share, default=0.5, help=text)
@@ -185,7 +186,7 @@ def on_folder(args: Namespace) -> int:
             "--labels, in the order that the net was trained with"
         )
     inputs = {"mean": args.mean, "scale": args.scale, "swap_rb": args.swap_rb, "size": args.size}
-    detector = Detector(net, threshold=args.threshold, **inputs)
+    detector = Detector(net, threshold=args.threshold, clip=args.clip, **inputs)
     if (line := assumed(detector)) and not args.json:
         print(visible(line), file=sys.stderr)
     detections, skipped = find(detector, scenes, strict=args.strict, tell=progress("test"))

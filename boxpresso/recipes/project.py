@@ -276,7 +276,7 @@ def write_texts(made: Made, weights: Weights | None, folder: Path, boxes: np.nda
     pictures = made.pictures["train"], made.pictures["test"]
     solver = texts.solver_text(out, wish.backbone, made.plan, pictures, wish.seed, made.fit is not None)
     (folder / "solver.prototxt").write_text(solver, encoding="utf-8")
-    final = f"{out}/snapshots/{wish.backbone}_iter_{made.plan.iterations}.caffemodel"
+    final = f"{out}/snapshots/{wish.backbone}_best.caffemodel"
     title = backbone.title[0].upper() + backbone.title[1:]
     about = (
         f"{title}, {made.size}x{made.size}, for {pictures[0]} pictures of {storable(str(wish.data))} ({made.origin})."
