@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
@@ -112,9 +111,7 @@ class Best:
         if self.last.better_than(self.best):
             try:
                 net.save(self.path)
-                part = files.beside(self.note, ".part")
-                part.write_text(json.dumps(asdict(self.last)) + "\n", encoding="utf-8")
-                os.replace(part, self.note)
+                files.write_text(self.note, json.dumps(asdict(self.last)) + "\n")
             except (OSError, ModelError) as error:  # a full disk: the training goes on
                 self.log(f"The weights of the best test cannot be kept: {error}")
                 return False
