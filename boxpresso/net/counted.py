@@ -11,7 +11,7 @@ from ..layers.core import Layer
 from ..layers.core.replaced import acting
 from ..proto import NetParameter
 from ..proto.errors import BoxpressoError
-from ..run.cpu import Program
+from ..run.cpu import CpuProgram
 from ..run.runner import Runner
 from ..run.training import TrainingChain
 from .gradients import Gradients
@@ -83,7 +83,7 @@ class Counted:
         if not programs:
             self._count_layers(False)
 
-    def _count_run(self, program: Program | None) -> None:
+    def _count_run(self, program: CpuProgram | None) -> None:
         """Counts the memory of a program of the plan, or, None, that of all layers by themselves."""
         self.memory.later = None
         if program is not None:

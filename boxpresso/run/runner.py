@@ -22,7 +22,7 @@ from ..graph.graph import Plan, Source, Value, plain
 from ..layers.core import Layer, Trait
 from ..layers.core.lowering import POINTWISE, Constant, bf16_available
 from ..proto.errors import DeviceError, LayerError, ModelError
-from .cpu import TURN, Memory, OddNumbers, Program, prepare
+from .cpu import TURN, CpuProgram, OddNumbers, arena, prepare
 from .layout import optimise
 
 PROGRAMS = 32  # shapes whose programs are kept
@@ -36,8 +36,8 @@ class Part:
 
     def __init__(self, plan: Plan, layers: range, source: Source) -> None:
         self.plan, self.layers = plan, layers
-        self.programs: OrderedDict[Shapes, Program] = OrderedDict()
-        self.now: Program | None = None
+        self.programs: OrderedDict[Shapes, CpuProgram] = OrderedDict()
+        self.now: CpuProgram | None = None
         self.channels: list[int] = []  # that its steps were prepared for
         made: set[str] = set()
         reads: dict[str, None] = {}
@@ -88,9 +88,9 @@ class Runner:
         self.at_work, self.fast_math, self.bf16 = at_work, fast_math, bf16
         self.device, self.dtype = device, np.dtype(dtype)
         if isinstance(device, Cpu):
-            self.memory = Memory(device, dtype)
+            self.arena = arena(device, dtype)
         # Called before a program, or with None all layers by themselves, take memory; raises where that is too much.
-        self.counted: Callable[[Program | None], None] = lambda program: None
+        self.counted: Callable[[CpuProgram | None], None] = lambda program: None
         self.planned = False
         self.plans: list[Plan] | None = None  # made already, for `files`
         self.parts: list[Part] = []
@@ -284,7 +284,7 @@ class Runner:
         changes = [blob._data is not buffer or buffer.settle() != version for blob, buffer, version in self.packed]
         return any(changes)  # all of them settled
 
-    def program(self, part: Part) -> Program | None:
+    def program(self, part: Part) -> CpuProgram | None:
         """The program of a part for the shapes of what it reads; None where that is empty."""
         shapes = tuple(self.source.blobs[name].shape for name in part.reads)
         if any(0 in shape for shape in shapes):
@@ -297,11 +297,11 @@ class Runner:
             if self.channels(part) != part.channels:
                 part.programs.clear()
                 self.prepare(part)
-            program = Program(part.plan, self.source, self.memory, self.forward, part.layers)
+            program = self.made(part)
             program.once, program.ran_once = self.once, self.note
             self.counted(program)
-            if program.shared.size > self.memory.array.size:  # gives the old memory back before more is taken
-                self.memory.drop()
+            if program.shared.size > self.arena.size:  # gives the old memory back before more is taken
+                self.arena.drop()
                 self.release_old()
             program.record()
             part.programs[shapes] = program
@@ -315,9 +315,13 @@ class Runner:
         part.programs.move_to_end(shapes)
         return program
 
+    def made(self, part: Part) -> CpuProgram:
+        """The program of a part for the shapes of now."""
+        return CpuProgram(part.plan, self.source, self.device, self.dtype, self.arena, self.forward, part.layers)
+
     def release_old(self) -> None:
         """Programs of memory that is not that of now let go of it: they would only keep it from being freed."""
-        for program in (p for part in self.parts for p in part.programs.values() if p.version != self.memory.version):
+        for program in (p for part in self.parts for p in part.programs.values() if p.version != self.arena.version):
             program.release()
 
     # Running
@@ -556,7 +560,7 @@ class Runner:
         self.computed.clear()
         self.users = {}
 
-    def describe(self) -> list[Program]:
+    def describe(self) -> list[CpuProgram]:
         """The programs of the net's parts for the shapes of now; none where the net has no plan."""
         if self.changed() or not self.planned:
             self.materialise()
@@ -565,15 +569,11 @@ class Runner:
             programs = [self.program(part) for part in self.parts]
         return [program for program in programs if program is not None]
 
-    def sketch(self) -> list[Program]:
+    def sketch(self) -> list[CpuProgram]:
         """As `describe`, but of programs that cannot run: nothing is compiled, packed or run for it."""
         parts = self.parts if self.planned else self.parts_of(self.plans or self.optimised())
         empty = [any(blob.count == 0 for i in part.layers for blob in self.source.tops[i]) for part in parts]
-        return [
-            Program(part.plan, self.source, self.memory, self.forward, part.layers)
-            for part, nothing in zip(parts, empty)
-            if not nothing
-        ]
+        return [self.made(part) for part, nothing in zip(parts, empty) if not nothing]
 
 
 def wants_bf16(precision: str, device: Device, dtype: Any, planned: bool) -> bool:

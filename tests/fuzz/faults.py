@@ -106,7 +106,7 @@ FAULTS = [
     Fault("memory of values that are used by one action", ARENA, "if spans[other][0] <= last and first <= spans[other][1]", "if spans[other][0] < last and first < spans[other][1]"),
     Fault("memory of a value that is used again later", ARENA, "spans[home.base] = spans.get(home.base, (i, i))[0], i", "spans[home.base] = spans.get(home.base, (i, i))"),
     Fault("memory one image at a time is needed elsewhere too", ARENA, "if first <= begin and last < end:", "if first <= begin:"),
-    Fault("a part of a concatenation lies at its start", ARENA, "part = replace(whole, offset=whole.offset + at, channels=self.shape(value)[1])", "part = replace(whole, offset=whole.offset, channels=self.shape(value)[1])"),
+    Fault("a part of a concatenation lies at its start", ARENA, "part = replace(whole, offset=whole.offset + portion.start, channels=self.shape(value)[1])", "part = replace(whole, offset=whole.offset, channels=self.shape(value)[1])"),
     Fault("an operand without gaps lies in a concatenation", ARENA, "if (key in self.inner and not home.inner) or (key in self.whole and not home.whole):\n            return False", "pass"),
     Fault("a copy comes before what it copies", ARENA, "                actions += copies.get(key, [])\n", "                actions[-1:-1] = copies.get(key, [])\n"),
     # Training
