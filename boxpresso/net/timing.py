@@ -264,7 +264,7 @@ def time_plan(net: Net, iterations: int = 50, *, report: Callable[[int, float], 
         report(turn + 1, passes[-1])
     rows = [row for program in programs for row in plan_rows(net, program)]
     assert net._runner is not None
-    with net._at_work:
+    with net._layers.at_work:
         works: list[tuple[int, Callable[[], object]]] = []  # the number of a step, and what runs it or a part of it
         first = 0
         for program in programs:

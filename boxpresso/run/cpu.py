@@ -251,7 +251,7 @@ class CpuProgram(Program):
             if item in self.once:
                 self.refuse_odd()
             before = [blob.shape for blob in self.source.tops[item]]
-            self.forward(item)
+            self.source.forward(item)
             if item in self.once:
                 self.ran_once(item)
             if item in self.read and item not in dynamic and before != [blob.shape for blob in self.source.tops[item]]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from ..device import Device
-from ..graph.graph import Plan, Source
+from ..graph.graph import Plan
 from ..layers.core.lowering import Constant
 from .arena import Arena
+from .layers import Layers
 
 
 class Program:
@@ -22,17 +23,14 @@ class Program:
         Where it runs, and what the net computes in.
     arena
         The memory that the net's programs share.
-    forward
-        Runs layer number i by itself.
     layers
         The numbers of the layers that the plan is of.
     """
 
     def __init__(
-        self, plan: Plan, source: Source, device: Device, dtype: Any, arena: Arena, forward: Callable[[int], None],
-        layers: Sequence[int],
-    ) -> None:  # fmt: skip
-        self.plan, self.source, self.forward, self.layers = plan, source, forward, layers
+        self, plan: Plan, source: Layers, device: Device, dtype: Any, arena: Arena, layers: Sequence[int]
+    ) -> None:
+        self.plan, self.source, self.layers = plan, source, layers
         self.device, self.dtype, self.arena = device, dtype, arena
         names = dict.fromkeys(name for i in layers for name in source.names[i][1])
         self.shapes = [(source.blobs[name], source.blobs[name].shape) for name in names]
@@ -47,16 +45,15 @@ class Program:
     def record(self) -> None:
         """Makes what runs."""
 
-    def begin(self, reshape: Callable[[int], None]) -> None:
+    def begin(self) -> None:
         """Gives the blobs the shapes of this program, and runs what depends on shapes alone."""
         for blob, shape in self.shapes:
             blob.shape = shape
-        if self.source.seen is not None:
-            for i in self.layers:  # these shapes are not those of the layers' last reshape
-                self.source.seen[i] = ()
+        for i in self.layers:  # these shapes are not those of the layers' last reshape
+            self.source.seen[i] = ()
         if not self.ready():
             for i in self.layers:  # what they launch may depend on what they remember of the last shape
-                reshape(i)
+                self.source.reshape(i)
             self.record()
         for i in self.first:
-            self.forward(i)
+            self.source.forward(i)

@@ -254,7 +254,7 @@ class GpuProgram(Program):
                 with named(layer):
                     if layer.forward_launch(self.source.bottoms[step.layer], self.source.tops[step.layer]):
                         return True
-            self.forward(step.layer)
+            self.source.forward(step.layer)
             return False
         blobs = [self.source.blobs[value[0]] for value in step.reads]
         other = blobs[-1] if step.added is not None else None

@@ -103,7 +103,7 @@ class GpuRunner(Runner):
                     return None
                 program = self.made(part)
                 program.outgrown = self.drop_others
-            program.begin(self.reshape_layer)
+            program.begin()
             self.now[id(part)] = program
         if self.shared is not program:
             self.unbind()
@@ -118,7 +118,7 @@ class GpuRunner(Runner):
         return program
 
     def made(self, part: Part) -> GpuProgram:  # type: ignore[override]  # of a GPU
-        return GpuProgram(part.plan, self.source, self.device, self.dtype, self.arena, self.forward, part.layers)
+        return GpuProgram(part.plan, self.source, self.device, self.dtype, self.arena, part.layers)
 
     def drop_others(self, program: GpuProgram) -> None:
         """What other shapes' graphs use is given back: this program has moved the arena."""
