@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from ..graph.connect import signature
-from ..layers.core.replaced import acting
 from ..proto.errors import BoxpressoError
 from ..run.cpu import CpuProgram
 from ..run.layers import Layers
@@ -57,7 +56,7 @@ class Count:
                 if grown and signature(bottom) != self.source.seen[i]:
                     layer.reshape(bottom, top)
                 rows = layer.most_rows(bottom)
-                axis = acting(layer).row_axis
+                axis = layer.row_axis
                 for blob in top if rows else ():
                     blob.reshape(*blob.shape[:axis], rows, *blob.shape[axis + 1 :])
                 grown = grown or rows > 0

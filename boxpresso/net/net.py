@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..device import Blob, build_all, open_device
+from ..device import Blob, Kernels, build_all, open_device
 from ..device.array import copied
 from ..device.fetch import fetch
 from ..device.totals import totals
@@ -23,7 +23,7 @@ from ..graph.connect import folders, show
 from ..graph.dialects import settle
 from ..graph.prepare import select, split
 from ..graph.sources import Shapes, stand_ins
-from ..layers.core import layer_class
+from ..layers.core import layer_class, make_layer
 from ..layers.core.python import import_own_types
 from ..proto import NetParameter, read_net
 from ..proto.errors import BoxpressoError, ModelError, OfFile, nearest
@@ -152,7 +152,7 @@ class Net(Batched):
         planned = optimize and phase == "TEST" and not self.param.force_backward
         bf16 = wants_bf16(precision, self.device, self.dtype, planned)
         self._make_layers(compiled=not (planned or lazy))  # a plan may need others
-        self._make_runner(planned, optimize, fast_math, bf16, lazy)
+        build_all(self.device, self._make_runner(planned, optimize, fast_math, bf16, lazy), self.dtype)
         if self.sources and not lazy:
             self.sources.fill(self.blobs, self.seed if seed is not None else 0)
         for path in [weights] if isinstance(weights, (str, os.PathLike)) else weights or ():
@@ -170,12 +170,14 @@ class Net(Batched):
         if compiled:
             build_all(self.device, [k for c in classes for k in c.kernel_files()], self.dtype)
         with OfFile(self.source):
-            for i, (param, kind) in enumerate(zip(self.param.layer, classes)):
+            for i, param in enumerate(self.param.layer):
                 phase = "TRAIN" if param.HasField("phase") and param.phase == 0 else self.phase
-                seed = functools.partial(self._seed_of, i)
-                layer = kind(param, device=self.device, dtype=self.dtype, phase=phase, seed=seed)
-                layer.python_layers, layer.write_below = self.python_layers, self.write_below
-                layer.given_anchors = self.anchors
+                layer = make_layer(
+                    param, device=self.device, dtype=self.dtype, phase=phase, seed=functools.partial(self._seed_of, i),
+                    axes=[len(self.blobs[name].shape) for name in param.bottom if name in self.blobs],
+                    python_layers=self.python_layers,
+                )  # fmt: skip
+                layer.write_below, layer.given_anchors = self.write_below, self.anchors
                 self._layers.append(layer, self.sources.fit if self.sources else None)
             self._gradients = Gradients(self.layers, self.names, self.param, self.loss_weights)
         self.layer_dict = OrderedDict((layer.name, layer) for layer in self.layers)
@@ -185,8 +187,8 @@ class Net(Batched):
         self.inputs = [name for param in self.param.layer if param.type == "Input" for name in param.top]
         self.outputs = sorted(self._layers.unread)  # Caffe's order
 
-    def _make_runner(self, planned: bool, optimize: bool, fast_math: bool, bf16: bool, lazy: bool) -> None:
-        """Looks for a plan, or else for chains, compiles their kernels, and counts the memory of a pass."""
+    def _make_runner(self, planned: bool, optimize: bool, fast_math: bool, bf16: bool, lazy: bool) -> list[Kernels]:
+        """Looks for a plan, or else for chains, and counts the memory of a pass; the files of kernels that it needs."""
         self._runner: Runner | None = None
         if planned:
             kind = Runner if self.device.kind == "cpu" else GpuRunner
@@ -198,11 +200,11 @@ class Net(Batched):
             self._layers.chains.update(chains)
             watch_bottoms(chains, self.blobs.values(), self._layers.at_work)
             files = [] if lazy else [type(c.links).kernels for c in chains.values()]
-        build_all(self.device, files, self.dtype)
         with OfFile(self.source):
             runner = self._runner if self.device.kind == "cpu" else None
             backward = self.phase == "TRAIN" or self.param.force_backward
             self._count = Count(self.memory, self._layers, self.inputs, self._gradients, runner, backward)
+        return files
 
     @functools.cached_property
     def seed(self) -> int:
@@ -449,7 +451,13 @@ class Net(Batched):
             When the file cannot be written.
         """
         rows = [
-            (layer.name, layer.type, bottoms, tops, [np.asarray(blob._view(False)) for blob in layer.blobs])
+            (
+                layer.name,
+                layer.stands_for or layer.type,
+                bottoms,
+                tops,
+                [np.asarray(blob._view(False)) for blob in layer.blobs],
+            )
             for layer, (bottoms, tops) in zip(self.layers, self.names)
         ]
         save_weights(path, rows, self.name)

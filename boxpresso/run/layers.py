@@ -16,7 +16,6 @@ from ..graph.graph import Source
 from ..layers.core import Layer
 from ..layers.core.layer import Room
 from ..layers.core.lowering import Same
-from ..layers.core.replaced import acting
 from .training import TrainingChain
 
 Fit = Callable[[Layer, Sequence[str], Mapping[str, Blob], Callable[[], None]], None]
@@ -119,15 +118,15 @@ class Layers(Source):
         if isinstance(layer.lower(bottom, top), Same):
             return  # it changes nothing
         blob, name = top[0], layer.param.top[0]
-        for writer in (acting(layer) for layer, (_, tops) in zip(self.layers, self.names) if tops[:1] == [name]):
-            if writer.reads_top and writer.overwritten is None:
+        for writer, (_, tops) in zip(self.layers, self.names):
+            if tops[:1] == [name] and writer.reads_top and writer.overwritten is None:
                 writer.overwritten = Blob(blob.shape, layer.dtype, layer.device)
         i = next(i for i, (_, tops) in enumerate(self.names) if name in tops)
         maker = self.layers[i]
-        inner = [value for each in (maker, acting(maker)) for value in vars(each).values() if isinstance(value, Blob)]
+        inner = [value for value in vars(maker).values() if isinstance(value, Blob)]
         others = [other for other_name, other in self.blobs.items() if other_name != name]
         if any(other._data is blob._data for other in (*others, *maker.blobs, *inner)):
-            maker.apart = acting(maker).apart = True
+            maker.apart = True
             with named(maker):
                 maker.reshape(self.bottoms[i], self.tops[i])
             self.reshape_changed()  # what shares memory with its other tops

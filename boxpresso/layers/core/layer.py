@@ -16,7 +16,7 @@ import os
 import pkgutil
 import re
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar, NamedTuple, Protocol, Union, cast
@@ -138,6 +138,7 @@ class Layer:
     updates_parameters = False
     # Whether a later layer works in place on one of its tops, which then must not lie in a bottom's memory.
     apart = False
+    stands_for: str = ""  # the type in the prototxt of one that was made in another's place
 
     # What goes with a trait (traits.py)
     output_axis = 1  # of a linear map: the axis of its top along which its outputs lie
@@ -312,6 +313,21 @@ class Layer:
     def lower(self, bottom: list[Blob], top: list[Blob]) -> Lowering | None:
         """How this layer runs in a plan, on channels-last arrays (core/lowering.py); None: by its own forward alone."""
         return None
+
+    @classmethod
+    def stand_in(cls, param: Any, axes: Sequence[int], modules: Collection[str]) -> str:
+        """The type of the layer that is made in place of one of this class, as for Module and Python; "" for this class.
+
+        Parameters
+        ----------
+        param
+            The LayerParameter.
+        axes
+            How many axes each bottom has.
+        modules
+            The names of the modules that a Python layer may import.
+        """
+        return ""
 
     @classmethod
     def window_of(cls, param: LayerParameter) -> Window | None:
@@ -636,9 +652,26 @@ def traits_of(type: str) -> Trait:
     return Trait.NONE if known is None else known.traits
 
 
-def make_layer(param: Any, *, device: Device, dtype: Any = np.float32, phase: str = "TEST", seed: int = 0) -> Layer:
-    """The layer that a LayerParameter describes."""
-    return layer_class(param.type, param.name)(param, device=device, dtype=dtype, phase=phase, seed=seed)
+def make_layer(
+    param: Any,
+    *,
+    device: Device,
+    dtype: Any = np.float32,
+    phase: str = "TEST",
+    seed: Seed = 0,
+    axes: Sequence[int] = (),
+    python_layers: Sequence[str | ModuleType] = (),
+) -> Layer:
+    """The layer that a LayerParameter describes, or the one that stands in for it.
+
+    axes: how many axes each bottom has; the other arguments are those of Layer.
+    """
+    cls = layer_class(param.type, param.name)
+    type = cls.stand_in(param, axes, [m.__name__ if isinstance(m, ModuleType) else m for m in python_layers])
+    layer = (layer_class(type, param.name) if type else cls)(param, device=device, dtype=dtype, phase=phase, seed=seed)
+    layer.stands_for = cls.type if type else ""
+    layer.python_layers = python_layers
+    return layer
 
 
 def check_arity(layer: Layer, bottoms: int, tops: int) -> None:

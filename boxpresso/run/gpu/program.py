@@ -20,7 +20,6 @@ from ...graph.passes import portions
 from ...layers.core import Layer, Trait
 from ...layers.core.gpu_lowering import GpuLowering, OnLast, Refused
 from ...layers.core.lowering import Constant, Join
-from ...layers.core.replaced import acting
 from ...proto.errors import BoxpressoError, DeviceError
 from ...proto.limits import LIMITS
 from ..program import Program
@@ -250,7 +249,7 @@ class GpuProgram(Program):
             return False
         if not isinstance(step.lowering, GpuLowering):
             layer = self.source.layers[step.layer]
-            if acting(layer).ours:
+            if layer.ours:
                 with named(layer):
                     if layer.forward_launch(self.source.bottoms[step.layer], self.source.tops[step.layer]):
                         return True
@@ -295,7 +294,7 @@ class GpuProgram(Program):
             layer = self.source.layers[step.layer]
             if self.runs == 2:
                 self.upload(step)
-            before, shapes = (self.device.host_work, acting(layer).pass_number), self.tops(step)
+            before, shapes = (self.device.host_work, layer.pass_number), self.tops(step)
             rest = self.launch(step)
             if self.runs == 2:
                 reason = self.needs_host(step, before)
@@ -319,7 +318,7 @@ class GpuProgram(Program):
 
     def needs_host(self, step: Step, before: tuple[int, int]) -> str:
         """Why a step that has just run cannot be captured; "" where it can. before: what was counted before it."""
-        layer = acting(self.source.layers[step.layer])
+        layer = self.source.layers[step.layer]
         if isinstance(step.lowering, (GpuLowering, OnLast)):
             return "" if self.device.host_work == before[0] else "needs the host"
         if not step.reads:

@@ -9,7 +9,6 @@ from ...device import Blob, Buffer, Kernels, cudnn
 from ...device.cuda import Cuda
 from ...graph.graph import Plan, Value
 from ...layers.core.gpu_lowering import KERNELS, GpuLowering
-from ...layers.core.replaced import acting
 from ..arena import Arena
 from ..runner import PROGRAMS, Part, Runner
 from .layout import LEAST
@@ -29,8 +28,7 @@ class GpuRunner(Runner):
 
     def files(self) -> list[Kernels]:
         """The files of kernels that a forward needs, which may be compiled at once."""
-        layers = [acting(layer) for layer in self.source.layers]
-        files = [file for layer in layers for file in (*layer.kernel_files(), *layer.gpu_files)]
+        files = [file for layer in self.source.layers for file in (*layer.kernel_files(), *layer.gpu_files)]
         chained = files.count(KERNELS) >= LEAST and cudnn.library() is not None
         return [file for file in dict.fromkeys(files) if chained or file is not KERNELS]
 
