@@ -10,6 +10,7 @@ import sys
 import types
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from importlib.machinery import ModuleSpec
 from typing import Any
 
 import numpy as np
@@ -268,10 +269,17 @@ def views(blobs: Sequence[Blob]) -> list[View]:
     return [View(blob) for blob in blobs]
 
 
+def folder_alone(spec: ModuleSpec | None) -> bool:
+    """Whether an import finds a folder without code of its own: a clone of Caffe in the working directory is no pycaffe."""
+    return spec is not None and spec.origin is None and spec.submodule_search_locations is not None
+
+
 @contextmanager
 def caffe_to_import() -> Iterator[None]:
     """Lets a module `import caffe` for caffe.Layer, caffe.TRAIN and caffe.TEST where pycaffe is not installed."""
-    if "caffe" in sys.modules or importlib.util.find_spec("caffe") is not None:
+    loaded = sys.modules.get("caffe")
+    spec = loaded.__spec__ if loaded else importlib.util.find_spec("caffe")
+    if (loaded or spec) and not folder_alone(spec):
         yield
         return
     module = types.ModuleType("caffe", "What a Python layer needs of pycaffe; from boxpresso.")
@@ -281,3 +289,5 @@ def caffe_to_import() -> Iterator[None]:
         yield
     finally:
         del sys.modules["caffe"]
+        if loaded:
+            sys.modules["caffe"] = loaded
