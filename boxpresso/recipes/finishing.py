@@ -23,7 +23,7 @@ from ..graph.dialects import settle
 from ..graph.prepare import select
 from ..layers.core import Trait, make_layer, traits_of
 from ..layers.core.boundary import Named
-from ..layers.core.layer import known_type
+from ..layers.core.registry import known_type
 from ..layers.core.served import SERVED
 from ..net.weights import LayerWeights, Row, Source, Weights, read_weights, save_weights
 from ..proto import LayerParameter, NetParameter, read_net

@@ -18,7 +18,7 @@ import numpy as np
 from ...device import AnyArray, Array, Blob
 from ...proto.errors import LayerError, ModelError, nearest
 from . import Layer
-from .layer import known_type
+from .registry import known_type
 from .served import SERVED, served
 
 Numpy = np.ndarray[Any, Any]

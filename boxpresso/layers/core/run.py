@@ -10,7 +10,7 @@ import numpy as np
 from ...device import Blob, Device, open_device
 from ...proto import parse_net
 from .boundary import Named
-from .layer import check_arity, make_layer
+from .registry import check_arity, make_layer
 
 
 def run_layer(
