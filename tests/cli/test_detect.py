@@ -364,7 +364,7 @@ def test_rotated_boxes(device):
 
 def test_no_region_is_no_detection(device):
     net = rcnn([0] * 12, device=device)
-    net.layer_dict["proposal"].inner.settings["rpn_min_size"] = 500
+    net.layer_dict["proposal"].settings["rpn_min_size"] = 500
     assert detect(net, np.zeros((200, 300, 3), np.uint8)) == []
     assert detect(net, np.zeros((200, 300, 3), np.uint8), size=(300, 200)) == []
 

@@ -459,7 +459,7 @@ def test_the_types_that_a_signature_may_name():
 def test_a_layer_type_imports_its_own_module_alone():
     """`boxpresso detect` starts in half the time when it does not import all layers."""
     code = (
-        "import sys\nfrom boxpresso.layers.core.layer import layer_class, modules, texts\n"
+        "import sys\nfrom boxpresso.layers.core.registry import layer_class, modules, texts\n"
         "for name in ('relu6', 'Softmax', 'PriorBox'): assert layer_class(name, 'x')\n"
         "assert not [m for m in sys.modules if m.startswith(('boxpresso.layers.regions.', 'boxpresso.layers.data.'))]\n"
         "from boxpresso.layers.core import REGISTRY, discover\n"

@@ -186,7 +186,7 @@ def train_chains() -> None:
         for _ in range(2):
             net.forward(x=MAPS)
             net.backward(y=MAPS)
-            assert len(net._chains) == 3
+            assert len(net._layers.chains) == 3
             np.asarray(net.blobs[top].data)
 
 

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import itertools
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from plan_nets import FIRE, HEADS, NETS, RESIDUAL, conv, data, halve, layer, normal, relu
 
 from boxpresso import Net
-from boxpresso.device import open_device
+from boxpresso.device import Blob, open_device
 from boxpresso.graph.graph import LAST, plain
 from boxpresso.graph.graph import Source as Layers
-from boxpresso.graph.passes import fold_affine, fuse_activations, fuse_sums
+from boxpresso.graph.passes import Portion, fold_affine, fuse_activations, fuse_sums, portions
 from boxpresso.layers.core.lowering import bf16_available
 from boxpresso.net.summary import summarise_plan
 from boxpresso.proto import parse_net
 from boxpresso.proto.errors import DeviceError, ModelError
-from boxpresso.run.arena import Placement, shared_memory
+from boxpresso.run.arena import Arena, Home, Placement, shared_memory
+from boxpresso.run.gpu.memory import Bound
 from boxpresso.run.layout import lower, optimise
 
 RNG = np.random.default_rng(11)
@@ -258,6 +260,82 @@ def test_memory_of_values_that_live_at_once_does_not_overlap():
     )
     assert all(a[1] <= b[0] for a, b in itertools.pairwise(spans))
     assert spans[-1][1] <= total
+
+
+@pytest.mark.parametrize(("align", "behind"), [(16, 16), (512, 0)], ids=["cpu", "gpu"])
+def test_no_two_values_have_a_place_at_the_same_time(align, behind):
+    """Bases of random sizes and lives: element by element, what an action uses is nobody else's from the base's first use to its
+    last; and some memory is used twice."""
+    rng = np.random.default_rng(3)
+    for _ in range(20):
+        lives = [sorted(rng.integers(0, 12, 2)) for _ in range(15)]
+        sizes = [int(size) for size in rng.integers(1, 3000, 15)]
+        homes = {i: Home(1, size, 1, 1, size, size, ("shared", i)) for i, size in enumerate(sizes)}
+        uses = [[i for i, life in enumerate(lives) if now in life] for now in range(12)]
+        shared = shared_memory(homes, uses, align=align, behind=behind)
+        for now in range(12):
+            owner = np.full(shared.size, -1)
+            for i in (i for i, (first, last) in enumerate(lives) if first <= now <= last):
+                at = shared.starts["shared", i]
+                assert at % align == 0
+                part = owner[at : at + sizes[i] + behind]
+                assert len(part) == sizes[i] + behind
+                assert (part == -1).all()
+                part[:] = i
+        assert shared.size < sum(-(-size // align) * align + behind for size in sizes)
+
+
+def test_what_lies_in_a_concatenation():
+    """Portions are Concat's own places, element by element, on every axis."""
+    one = (2, 3, 4, 5)
+    for axis in range(4):
+        other = tuple(size + (i == axis) for i, size in enumerate(one))
+        dims = " ".join(f"shape {{ {' '.join(f'dim: {size}' for size in shape)} }}" for shape in (one, other))
+        text = f'layer {{ name: "x" type: "Input" top: "a" top: "b" input_param {{ {dims} }} }}'
+        net = Net(
+            parse_net(text + layer("c", "Concat", ["a", "b"], text=f"concat_param {{ axis: {axis} }}")), device="cpu"
+        )
+        source = net._runner.source
+        step = lower(plain(source, net.outputs), source).steps[-1]
+        arrays = [np.random.default_rng(i).random(shape) for i, shape in enumerate((one, other))]
+        whole = np.full(net.blobs["c"].count, -1.0)
+        for portion, array in zip(portions(step, source), arrays, strict=True):
+            for i, piece in enumerate(array.reshape(portion.pieces, portion.size)):
+                at = portion.at + i * portion.step
+                whole[at : at + portion.size] = piece
+        assert np.array_equal(whole, np.concatenate(arrays, axis).ravel())
+        assert portions(step, source)[1].start == one[axis]
+
+
+def test_buffers_on_a_gpu_lie_in_concatenations_of_concatenations():
+    """a and b in ab, ab and c in all: addresses by hand; not where an operand is read later, or begins where cuDNN may not."""
+    count = {"x": 8, "a": 4, "b": 8, "ab": 12, "c": 4, "all": 16, "y": 16}
+    buffers = {name: Blob((size,), np.float32, open_device("cpu"))._data for name, size in count.items()}
+    for name, buffer in buffers.items():
+        buffer.count = count[name]
+
+    def part(name, at):
+        blob = SimpleNamespace(_data=buffers[name], dtype=np.dtype("f4"))
+        return blob, Portion((name, 0), ("", 0), 0, at, 1, 1, 1)
+
+    def bound(tight, *more):
+        words = ["x > a", "x > b", "a b > ab", "x > c", "ab c > all", "all > y", *more]
+        uses = [tuple([buffers[name] for name in side.split()] for side in line.split(" > ")) for line in words]
+        joins = {2: [part("a", 0), part("b", 4)], 4: [part("ab", 0), part("c", 12)]}
+        kept = {id(buffers["x"]), id(buffers["y"])}
+        return Bound(Arena(lambda size: 4096), uses, kept, joins, {id(buffers[name]) for name in tight})
+
+    def at(bound):
+        names = {id(buffer): name for name, buffer in buffers.items()}
+        return {names[id(buffer)]: int(address) - 4096 for buffer, _, address in bound.buffers}
+
+    assert at(bound("")) == {"a": 0, "b": 16, "ab": 0, "c": 48, "all": 0}
+    assert bound("").joined == [2, 4]
+    assert bound("").size == 512
+    assert bound("b").joined == [2, 4]  # at 16 bytes
+    read_later = bound("", "a > y")
+    assert read_later.joined == [4]
+    assert at(read_later)["a"] >= 512
 
 
 # Numbers

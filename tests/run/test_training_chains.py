@@ -94,8 +94,8 @@ def test_a_chain_equals_its_layers(shape, field):
         run(net, 1 + i)
         run(plain, 1 + i)
         compare(net, plain, blobs=False)
-    assert len(net._chains) == 1 + 2 - shape.count(NONE)
-    assert not any(chain.open for chain in net._chains.values())
+    assert len(net._layers.chains) == 1 + 2 - shape.count(NONE)
+    assert not any(chain.open for chain in net._layers.chains.values())
     final = net.tops[len(net.layers) - 3][0]
     close(final.data, plain.tops[len(net.layers) - 3][0].data)
     close(final.diff, plain.tops[len(net.layers) - 3][0].diff, what="the diff that the layers in place leave")
@@ -133,7 +133,7 @@ def test_a_chain_on_what_needs_no_gradient(shape):
         run(net, 1 + i)
         run(plain, 1 + i)
         compare(net, plain, blobs=False)
-    assert not any(chain.open for chain in net._chains.values())
+    assert not any(chain.open for chain in net._layers.chains.values())
     compare(net, plain)
     run(net)
     run(plain)
@@ -205,10 +205,10 @@ def test_a_look_at_what_a_chain_reads_is_over_with_its_pass():
             one.blobs["c"].data[...] += 1
             one.backward()
         compare(net, plain, blobs=False)
-    assert not any(chain.open for chain in net._chains.values())
+    assert not any(chain.open for chain in net._layers.chains.values())
     run(net)
     run(plain)
-    assert not any(chain.open or chain.apart for chain in net._chains.values())
+    assert not any(chain.open or chain.apart for chain in net._layers.chains.values())
     compare(net, plain)
 
 
@@ -223,7 +223,7 @@ def test_a_relu_whose_blob_is_overwritten_in_place():
         run(net, 1 + i)
         run(plain, 1 + i)
         compare(net, plain, blobs=False)
-    assert len(net._chains) == 2
+    assert len(net._layers.chains) == 2
 
 
 @pytest.mark.parametrize("shape", [(OTHER, OTHER, SAME), (SAME, SAME, SAME), (OTHER, SAME, OTHER)], ids=" ".join)
@@ -295,7 +295,7 @@ def test_frozen_layers_and_single_precision():
         for _ in range(2):
             run(net), run(plain)
         compare(net, plain, np.float32, blobs=False)
-        assert not net._chains[2].open
+        assert not net._layers.chains[2].open
 
 
 def test_what_is_no_chain():
@@ -305,7 +305,7 @@ def test_what_is_no_chain():
     loss = text(OTHER, NONE, OTHER).replace('top: "b"', 'top: "b" loss_weight: 1')
     for prototxt, length in ((leaky, 0), (other, 2), (axis, 0), (loss, 0), (text(SAME, OTHER, SAME), 0)):
         net, plain = pair(prototxt)
-        assert len(net._chains) == length
+        assert len(net._layers.chains) == length
         run(net), run(plain)
         compare(net, plain)
 
@@ -318,4 +318,4 @@ def test_an_empty_batch_and_another_shape():
             one.forward(x=np.resize(RAW, shape))
             one.backward()
         compare(net, plain, blobs=False)
-    assert not net._chains[2].open
+    assert not net._layers.chains[2].open

@@ -151,7 +151,7 @@ KEYED = {
 def test_a_layer_with_a_key_of_its_own_draws_differently_on_each_rank(type):
     text = INPUT + f'layer {{ name: "y" type: "{type}" bottom: "x" top: "y" {KEYED[type]} }}'
     nets = [settled(text, rank, 3) for rank in range(3)]
-    layers = [net.layers[1].inner if type == "Python" else net.layers[1] for net in nets]
+    layers = [net.layers[1] for net in nets]
     assert len({layer.key for layer in layers}) == 3
     assert len({layer.rng.integers(2**32) for layer in layers}) == 3
     x = np.random.default_rng(0).random((2, 4, 9, 9), np.float32) + 1
@@ -184,27 +184,6 @@ def test_a_rank_leaves_the_caches_of_a_layer_alone():
     assert all(vars(layer)[name] is value for name, value in before.items())
     assert vars(layer).keys() == before.keys()
     np.testing.assert_array_equal(net.forward(x=x, r=regions)["y"], wanted)
-
-
-def test_data_and_place_in_it_reach_a_layer_that_stands_for_a_python_layer():
-    calls = []
-
-    class Inner(Layer):
-        def share(self, rank, size):
-            calls.append(("share", rank, size))
-
-        def reseed(self, seed):
-            calls.append(("reseed", seed))
-
-        def resume(self, passes):
-            calls.append(("resume", passes))
-
-    layer = make_layer(parse_layer('name: "p" type: "Python"'), device=open_device("cpu"))
-    layer.inner = Inner(layer.param, device=layer.device)
-    layer.share(1, 2)
-    layer.reseed([3, 4])
-    layer.resume(5)
-    assert calls == [("share", 1, 2), ("reseed", [3, 4]), ("resume", 5)]
 
 
 def test_a_layer_resumes_with_the_draws_that_would_have_come_next():

@@ -26,7 +26,9 @@ def body_of(thing: type | FunctionType) -> ast.AST:
 
 
 def is_param(node: ast.AST, owners: set[str]) -> bool:
-    """Whether an expression is a layer's LayerParameter: `self.param`, `layer.param` or `self.layer.param`."""
+    """Whether an expression is a layer's LayerParameter: `self.param`, `layer.param`, `self.layer.param`, or a class's argument `param`."""
+    if isinstance(node, ast.Name):
+        return node.id == "param" and "self" in owners
     if not (isinstance(node, ast.Attribute) and node.attr == "param"):
         return False
     owner = node.value

@@ -174,7 +174,9 @@ def test_names_of_old_nets_are_ours_unless_the_user_allows_theirs(tmp_path, monk
     )
     net = Net(parse_net(text), device="cpu")
     assert net.blobs["rois"].shape == (1, 5)
-    assert net.layer_dict["L"].inner.type == "Proposal"
+    assert (net.layer_dict["L"].type, net.layer_dict["L"].stands_for) == ("Proposal", "Python")
+    net.save(tmp_path / "saved.caffemodel")
+    assert b"Python" in (tmp_path / "saved.caffemodel").read_bytes()  # as Caffe would write it
     (tmp_path / "rpn").mkdir()
     (tmp_path / "rpn" / "__init__.py").touch()
     (tmp_path / "rpn" / "proposal_layer.py").write_text(

@@ -91,7 +91,7 @@ def test_voc_pictures_come_in_order_and_change_the_size(tmp_path, device):
 def test_voc_pictures_are_drawn_as_python_draws_them(tmp_path, workers):
     root = voc(tmp_path)
     net = built("VOCSegDataLayer", "voc_layers", 2, voc_dir=str(root), split="train", mean=MEAN, seed=1337)
-    net.layers[0].inner.workers = workers
+    net.layers[0].workers = workers
     tool = random.Random(1337)
     wanted = [tool.randint(0, 2) for _ in range(12)]
     assert [classes(i).shape for i in wanted] == [label.shape[2:] for _, label in passes(net, 12)]

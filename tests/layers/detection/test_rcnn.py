@@ -22,7 +22,7 @@ def test_as_py_faster_rcnn(path, device):
     """What py-faster-rcnn's Python layers computed under Caffe; they drew with numpy's old generator."""
     case = recorded(path)
     net = Net(parse_net(str(case["prototxt"])), phase=str(case["phase"]), device=device)
-    net.layer_dict["L"].inner.rng = np.random.RandomState(int(case["seed"]))
+    net.layer_dict["L"].rng = np.random.RandomState(int(case["seed"]))
     inputs = {name: case[f"in_{name}"] for name in net.inputs}
     tops = list(net.param.layer[-1].top)
     assert [key[4:] for key in case if key.startswith("top_")] == tops
