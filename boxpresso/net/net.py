@@ -23,6 +23,7 @@ from ..graph.connect import AtWork, Signature, connect, folders, loss_weights, n
 from ..graph.dialects import settle
 from ..graph.graph import Source as Layers
 from ..graph.prepare import select, split
+from ..graph.quantization import Quantization
 from ..graph.sources import Shapes, stand_ins
 from ..layers.core import Layer, layer_class
 from ..layers.core.lowering import Same
@@ -89,8 +90,11 @@ class Net(Parameters, Batched, Counted):
         On a GPU cuBLAS and cuDNN may round factors to TF32, in a plan or not: exact to some 1e-3.
 
     precision
-        "bf16" rounds the factors of convolutions and inner products in such a plan to bfloat16, of 8 significant bits, and sums
-        in float32, where that is faster; the CPU must have AVX512-BF16. Results then differ by some 1e-2 of the largest value.
+        None runs what the weights are made for: in 8 bits those layers for which a file of `boxpresso quantize` has scales, on
+        the CPU, and all others in float32. "int8" is an error for weights without scales and where 8 bits cannot run; "float32"
+        leaves scales alone. "bf16" rounds the factors of convolutions and inner products in such a plan to bfloat16, of 8
+        significant bits, and sums in float32, where that is faster; the CPU must have AVX512-BF16. Results then differ by some
+        1e-2 of the largest value.
 
     Attributes
     ----------
@@ -102,6 +106,8 @@ class Net(Parameters, Batched, Counted):
         Names of blobs: those of Input layers, and those that no layer reads.
     bottom_names, top_names
         {layer name: names of blobs}.
+    quantization
+        By which scales the net runs in 8 bits (`graph.quantization.Quantization`); None where it does not.
 
     Raises
     ------
@@ -136,7 +142,7 @@ class Net(Parameters, Batched, Counted):
         python_layers: Sequence[str | ModuleType] = (),
         optimize: bool = True,
         fast_math: bool = False,
-        precision: str = "float32",
+        precision: str | None = None,
         write_below: Source | Sequence[Source] | None = (),
         memory_limit: int | None = None,
         data: str | Shapes | None = None,
@@ -194,6 +200,8 @@ class Net(Parameters, Batched, Counted):
             classes = [layer_class(layer.type, layer.name) for layer in self.param.layer]
         planned = optimize and phase == "TEST" and not self.param.force_backward
         bf16 = wants_bf16(precision, self.device, self.dtype, planned)
+        self.quantization: Quantization | None = None
+        self._precision = precision
         if not (planned or lazy):  # the plan may need others
             build_all(self.device, [k for c in classes for k in c.kernel_files()], self.dtype)
         unused: dict[str, None] = {}  # blobs that no layer has read yet, in the order of their creation

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from typing import Any
 
 import numpy as np
 
 from ..device import Blob, Device
+from ..graph.quantization import Quantization
 from ..layers.core import Layer
 from ..proto.errors import ModelError
-from .weights import CopyReport, Source, copy_weights, read_weights, save_weights
+from ..run.runner import Runner, can_int8
+from .weights import CopyReport, Source, copy_weights, read_weights, save_weights, scales_of
 
 
 class Parameters:
@@ -22,6 +25,10 @@ class Parameters:
     params: OrderedDict[str, list[Blob]]
     shared: dict[str, tuple[Layer, int]]
     copied: list[CopyReport]
+    dtype: np.dtype[Any]
+    quantization: Quantization | None
+    _runner: Runner | None
+    _precision: str | None
 
     def clear_param_diffs(self) -> None:
         """Zeroes the diff of every parameter; `backward` adds to them."""
@@ -45,10 +52,43 @@ class Parameters:
         Raises
         ------
         ModelError
-            When the file holds no weights, or a blob of another shape than the net's.
+            When the file holds no weights, or a blob of another shape than the net's; when it holds scales for 8 bits
+            (`boxpresso quantize`) that are not of this net and these weights, by the name of the layer.
         """
-        self.copied.append(copy_weights(read_weights(path), self.layers))
+        weights = read_weights(path)
+        self.copied.append(copy_weights(weights, self.layers))
+        self.quantize(scales_of(weights), weights.path)
         return self.copied[-1]
+
+    def quantize(self, quantization: Quantization | None, path: str = "") -> None:
+        """Runs the net in 8 bits by some scales, where it can and `precision` allows it; None: in float.
+
+        Parameters
+        ----------
+        quantization
+            Of `boxpresso.quantize` or of a file. They are checked against the net's layers and weights as they are now.
+        path
+            Where they are from, for errors.
+
+        Raises
+        ------
+        ModelError
+            Where they are not of this net and its weights; for None with precision="int8".
+        """
+        if quantization is None and self._precision == "int8":
+            raise ModelError(
+                f"{path or 'the weights'}: no scales for 8 bits; make a file that has them with `boxpresso quantize`, or leave "
+                "out precision='int8'"
+            )
+        runner = self._runner
+        able = runner is not None and self._precision in (None, "int8") and can_int8(self.device, self.dtype, True)
+        if runner is None or not able:
+            return
+        if quantization is not None:
+            quantization.check(self.layers, path or "the file")
+        if quantization is not None or self.quantization is not None:
+            runner.use_int8(quantization.narrow(runner.source) if quantization else None)
+        self.quantization = quantization
 
     def save(self, path: Source) -> None:
         """Writes the weights as Caffe does, as a whole file or not at all.

@@ -13,10 +13,11 @@ from ..device import Blob, Buffer, Kernels
 from ..device.chain import Chain
 from ..device.host import Cpu
 from ..graph.connect import named
-from ..graph.graph import LAST, PLAIN, Plan, Source, Step
+from ..graph.graph import DTYPES, LAST, PLAIN, Plan, Source, Step
+from ..layers.core.int8 import turn_int8
 from ..layers.core.lowering import Activation, Affine, After, Constant, Last, Lowering, Planes, Pointwise, layout
 from ..proto.errors import DeviceError
-from .arena import Action, Home, Key, Placement, shared_memory
+from .arena import Action, Key, Placement, shared_memory
 
 Numbers = np.ndarray[Any, np.dtype[Any]]
 TURN = Kernels(Path(layout.__code__.co_filename).with_name("turn_last.cpp"))
@@ -97,7 +98,9 @@ class Program:
         self.shapes = [(source.blobs[name], source.blobs[name].shape) for name in names]
         actions = self.placement.actions
         self.groups = self.group(actions)
-        self.shared = shared_memory(self.placement.homes, [self.keys(action) for action in actions], self.groups)
+        self.shared = shared_memory(
+            self.placement.homes, [self.keys(action) for action in actions], self.groups, memory.dtype.itemsize
+        )
         bottoms = {name for names, _ in source.names for name in names}
         self.read = {i for i in layers if bottoms.intersection(source.names[i][1])}  # layers whose tops others read
         self.once: Collection[int] = ()  # layers that run once a forward, and
@@ -114,11 +117,12 @@ class Program:
         assert action.step is not None
         known = self.placement.homes
         if action.kind == "lowered":
-            return [*self.placement.reads(action.step), *((v, LAST) for v in action.step.writes)]
+            return [*self.placement.reads(action.step), self.placement.written(action.step)]
         return [(v, PLAIN) for v in (*action.step.reads, *action.step.writes) if (v, PLAIN) in known]
 
-    def array(self, home: Home) -> Last:
-        """A home as an array."""
+    def array(self, key: Key) -> Last:
+        """A key as an array, at its home."""
+        home, dtype = self.placement.homes[key], DTYPES.get(key[1], self.memory.dtype)
         kind, name = home.base
         if kind == "blob":
             blob = self.source.blobs[name]
@@ -128,8 +132,13 @@ class Program:
             flat, start = whole.reshape(-1), 0
         else:
             flat, start = self.memory.array, self.shared.starts[home.base]
-        part = flat[start + home.offset : start + home.end]
-        return Last(part, home.images, home.channels, home.height, home.width, home.pitch, home.step)
+            if dtype != flat.dtype:
+                flat, start = flat.view(dtype), start * flat.itemsize // dtype.itemsize
+        part, scale = flat[start + home.offset : start + home.end], self.plan.scales.get(key[0])
+        return Last(
+            part, home.images, home.channels, home.height, home.width, home.pitch, home.step,
+            scale if key[1] in DTYPES else None,
+        )  # fmt: skip
 
     def release(self) -> None:
         """Lets go of the launches, and of the memory that they point to."""
@@ -197,7 +206,7 @@ class Program:
                 step = action.step
                 if action.kind != "lowered" or step is None or step.lowering is None:
                     continue
-                keys = self.placement.reads(step)[0], (step.writes[0], LAST)
+                keys = self.placement.reads(step)[0], self.placement.written(step)
                 homes = [self.placement.homes[key] for key in keys]
                 bottom, top = (
                     Last(NOTHING, 1 if images > 1 else h.images, h.channels, h.height, h.width, h.pitch, h.step)
@@ -221,7 +230,7 @@ class Program:
         homes, step = self.placement.homes, action.step
 
         def array(key: Key) -> Last:
-            whole = self.array(homes[key])
+            whole = self.array(key)
             if image is None:
                 return whole
             return whole.image(0 if homes[key].base in self.shared.single else image)
@@ -234,17 +243,24 @@ class Program:
                 _, channels, height, width = self.source.blobs[step.reads[0][0]].shape
                 reads[0] = replace(reads[0], channels=channels, height=height, width=width, pitch=0)
             addend = reads.pop() if step.added is not None else None
-            step.lowering.record(chain, reads, array((step.writes[0], LAST)), addend)
+            step.lowering.record(chain, reads, array(self.placement.written(step)), addend)
             return
         if action.kind == "planes":
             assert step is not None
             assert isinstance(step.lowering, Planes)
-            arrays = [self.array(homes[value, PLAIN]).memory for value in (*step.reads, *step.writes)]
+            arrays = [self.array((value, PLAIN)).memory for value in (*step.reads, *step.writes)]
             step.lowering.launches_of(chain.add, *arrays)
             return
         assert action.source is not None
         assert action.target is not None
         source, target = array(action.source), array(action.target)
+        if action.source[1] in DTYPES or action.target[1] in DTYPES:
+            source, target = (
+                replace(part, pitch=0) if key[1] == PLAIN else part
+                for part, key in ((source, action.source), (target, action.target))
+            )
+            turn_int8(chain, source, target, self.plan.scales[action.source[0]])
+            return
         if action.kind == "copy":
             if (source.images, source.channels) != (target.images, target.channels):  # pieces of a whole without gaps
                 size = target.channels

@@ -313,6 +313,10 @@ class Layer:
         """How this layer runs in a plan, on channels-last arrays (core/lowering.py); None: by its own forward alone."""
         return None
 
+    def lower_int8(self, bottom: list[Blob], top: list[Blob]) -> Lowering | None:
+        """The same on numbers of 8 bits, which is stored in 8 bits or as floats; None where it has no such form."""
+        return None
+
     @classmethod
     def window_of(cls, param: LayerParameter) -> Window | None:
         """The windows of a layer with this LayerParameter; None for one without, or whose window is the whole image."""
