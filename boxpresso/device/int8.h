@@ -72,7 +72,13 @@ DEVICE Sums to_sums(Bytes bytes) {
   return __builtin_convertvector(bytes, Sums);
 #endif
 }
-DEVICE Bytes to_bytes(Sums sums) { return __builtin_convertvector(sums, Bytes); }  // of sums from 0 to 255
+DEVICE Bytes to_bytes(Sums sums) {  // of sums from 0 to 255
+#if defined(__AVX512F__)
+  return (Bytes)_mm512_cvtepi32_epi8((__m512i)sums);
+#else
+  return __builtin_convertvector(sums, Bytes);
+#endif
+}
 
 // The nearest whole number, the even one of two, of numbers that fit.
 DEVICE Sums nearest(Floats values) {
@@ -90,8 +96,21 @@ DEVICE Sums nearest(Floats values) {
   return result;
 #endif
 }
-DEVICE Floats at_least(Floats values, Floats bound) { return values > bound ? values : bound; }  // the bound in place of NaN
+
+// The larger and the smaller of both; the bound in place of NaN.
+#if defined(__AVX512F__)
+DEVICE Floats at_least(Floats values, Floats bound) { return (Floats)_mm512_max_ps((__m512)values, (__m512)bound); }
+DEVICE Floats at_most(Floats values, Floats bound) { return (Floats)_mm512_min_ps((__m512)values, (__m512)bound); }
+#elif defined(__AVX__)
+DEVICE Floats at_least(Floats values, Floats bound) { return (Floats)_mm256_max_ps((__m256)values, (__m256)bound); }
+DEVICE Floats at_most(Floats values, Floats bound) { return (Floats)_mm256_min_ps((__m256)values, (__m256)bound); }
+#elif defined(__SSE2__)
+DEVICE Floats at_least(Floats values, Floats bound) { return (Floats)_mm_max_ps((__m128)values, (__m128)bound); }
+DEVICE Floats at_most(Floats values, Floats bound) { return (Floats)_mm_min_ps((__m128)values, (__m128)bound); }
+#else
+DEVICE Floats at_least(Floats values, Floats bound) { return values > bound ? values : bound; }
 DEVICE Floats at_most(Floats values, Floats bound) { return values < bound ? values : bound; }
+#endif
 
 // Whole vectors, and the first `count` of one, from 1 on: no other memory is read or written.
 DEVICE Bytes load_bytes(const uint8_t* from, int count) {
@@ -130,7 +149,7 @@ struct Int8Layout {
 // factor * (sum + bias) + other, then the activation: in steps of the top. That is what a float top holds; one of bytes holds the
 // nearest whole number of them from its zero on.
 struct Int8Epilogue {
-  const int *bias;
+  const int* bias;
   const float *factors, *slopes;  // slopes: null where there are none
   const uint8_t* other;           // null where there is none
   Floats least, most, other_scale;
@@ -140,11 +159,23 @@ struct Int8Epilogue {
       : bias(bias), factors(factors), slopes(slopes), other(other), least(all_floats(l.least)), most(all_floats(l.most)),
         other_scale(all_floats(l.other_scale)), top_zero(all_sums(l.top_zero)), other_zero(all_sums(l.other_zero)) {}
 
-  // Sums of SUMS filters from `channel` on, of which `count` exist; at: of the addend's pixel. The parameters are padded.
-  Floats operator()(Sums sums, int channel, long at, int count) const {
-    Floats value = to_floats(added(sums, *(const Sums*)(bias + channel))) * *(const Floats*)(factors + channel);
-    if (other) value += to_floats(to_sums(load_bytes(other + at + channel, count)) - other_zero) * other_scale;
-    if (slopes) value = value < 0 ? *(const Floats*)(slopes + channel) * value : value;
+  bool simple() const { return !other && !slopes; }
+
+  // What SUMS filters from a channel on have of their own; the arrays are padded.
+  struct Own {
+    Sums bias;
+    Floats factor, slope;
+  };
+  Own own(int channel) const {
+    return {*(const Sums*)(bias + channel), *(const Floats*)(factors + channel),
+            slopes ? *(const Floats*)(slopes + channel) : Floats{}};
+  }
+  // Sums of a place, of which `count` exist; addend: of the first. SIMPLE: as `simple` says.
+  template <bool SIMPLE>
+  Floats finish(Sums sums, const Own& own, const uint8_t* addend, int count) const {
+    Floats value = to_floats(added(sums, own.bias)) * own.factor;
+    if (!SIMPLE && other) value += to_floats(to_sums(load_bytes(addend, count)) - other_zero) * other_scale;
+    if (!SIMPLE && slopes) value = value < 0 ? own.slope * value : value;
     return at_most(at_least(value, least), most);
   }
   void store(Floats value, uint8_t* to, int count) const { store_bytes(to, to_bytes(added(nearest(value), top_zero)), count); }

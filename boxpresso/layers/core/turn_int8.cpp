@@ -14,30 +14,41 @@ DEVICE long float_at(const Int8Turn& t, int image, int place, int channel) {
   return long(image) * t.step + at;
 }
 
+struct Rounding {
+  Floats inverse, least, most;
+  Sums zero;
+  explicit Rounding(const Int8Turn& t)
+      : inverse(all_floats(t.inverse)), least(all_floats(float(-t.zero))), most(all_floats(float(255 - t.zero))), zero(all_sums(t.zero)) {}
+  Bytes operator()(Floats value) const { return to_bytes(nearest(at_most(at_least(value * inverse, least), most)) + zero); }
+};
+
 // to = from / scale + zero, rounded to the nearest, ties to even, from 0 to 255. odd: 1 for each block in which a number is not
 // finite. n: images x blocks of PLACES.
 KERNEL quantise(int n, const float* from, uint8_t* to, int* odd, Int8Turn t) {
   const int down = (t.places + PLACES - 1) / PLACES;
-  const Floats inverse = all_floats(t.inverse), least = all_floats(float(-t.zero)), most = all_floats(float(255 - t.zero));
+  const Rounding rounded(t);
   BLOCK_LOOP(block, n) {
     const int image = block / down, p0 = block % down * PLACES, p1 = min(t.places, p0 + PLACES);
+    uint8_t* const rows = to + long(image) * t.byte_step;
     Floats none = {};
-    for (int p = p0; p < p1; ++p) {
-      uint8_t* row = to + long(image) * t.byte_step + long(p) * t.byte_pitch;
-      for (int c = 0; c < t.channels; c += SUMS) {
-        const int count = t.channels - c;
-        Floats value;
-        if (t.pitch) {
-          value = load_floats(from + float_at(t, image, p, c), count);
-        } else {
-          float values[SUMS] = {};
-          for (int i = 0; i < min(count, SUMS); ++i) values[i] = from[float_at(t, image, p, c + i)];
-          value = *(const Floats*)values;
+    if (t.pitch) {
+      for (int p = p0; p < p1; ++p)
+        for (int c = 0; c < t.channels; c += SUMS) {
+          const int count = t.channels - c;
+          const Floats value = load_floats(from + float_at(t, image, p, c), count);
+          none += value - value;  // NaN where one is not finite
+          store_bytes(rows + long(p) * t.byte_pitch + c, rounded(value), count);
         }
-        none += value - value;  // NaN where one is not finite
-        value = at_most(at_least(value * inverse, least), most);
-        store_bytes(row + c, to_bytes(nearest(value) + all_sums(t.zero)), count);
-      }
+    } else {  // planes: whole vectors of a channel's places
+      for (int c = 0; c < t.channels; ++c)
+        for (int p = p0; p < p1; p += SUMS) {
+          const int count = min(SUMS, p1 - p);
+          const Floats value = load_floats(from + float_at(t, image, p, c), count);
+          none += value - value;
+          const Bytes bytes = rounded(value);
+          uint8_t* row = rows + long(p) * t.byte_pitch + c;
+          for (int i = 0; i < count; ++i) row[long(i) * t.byte_pitch] = bytes[i];
+        }
     }
     odd[block] = 0;
     for (int i = 0; i < SUMS; ++i) odd[block] |= none[i] != 0;

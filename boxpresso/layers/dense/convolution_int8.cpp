@@ -46,10 +46,13 @@ KERNEL pack_int8(int n, const int8_t* weights, const int* bias, int* packed, int
   }
 }
 
-// Bytes of an image as terms of a row, and the padding.
+// Bytes of an image as terms of a row. They are taken in pieces: some behind the last are read, and overwritten, too.
+constexpr int PIECE = 16;
 DEVICE void take(const uint8_t* from, Term* to, int count) {
-  if (sizeof(Term) == 1) std::memcpy(to, from, count);
-  else for (int i = 0; i < count; ++i) to[i] = from[i];
+  for (int i = 0; i < count; i += PIECE) {
+    if (sizeof(Term) == 1) std::memcpy(to + i, from + i, PIECE);
+    else for (int k = 0; k < PIECE; ++k) to[i + k] = from[i + k];
+  }
 }
 
 // The pixels under the window of a place, in the order (tap, channel).
@@ -86,14 +89,18 @@ struct Pixels {
   }
 };
 
-template <int V, class Top>
-__attribute__((noinline)) static void finish(const Sums* sums, const Int8Epilogue& e, Top* to, long pitch, long other, long other_pitch,
-                                             int rows, int channel, int filters) {
-  for (int i = 0; i < rows; ++i, to += pitch, other += other_pitch)
+// Stores a tile's sums. SIMPLE: without addend and slopes, and all filters exist.
+template <int V, bool SIMPLE, class Top>
+__attribute__((noinline)) static void finish(const Sums* sums, const Int8Epilogue& e, Top* to, long pitch, const uint8_t* other,
+                                             long other_pitch, int rows, int count) {
+  Int8Epilogue::Own own[V];
+  const Int8Epilogue ends = e;  // in registers: no store changes it
+  for (int v = 0; v < V; ++v) own[v] = e.own(v * SUMS);
+  for (int i = 0; i < rows; ++i, to += pitch, other = other ? other + other_pitch : nullptr)
 #pragma GCC unroll 4
     for (int v = 0; v < V; ++v, ++sums) {
-      const int at = channel + v * SUMS, count = filters - at;
-      if (count > 0) e.store(e(*sums, at, other, count), to + at, count);
+      const int at = v * SUMS, left = SIMPLE ? SUMS : count - at;
+      if (left > 0) ends.store(ends.template finish<SIMPLE>(*sums, own[v], other + at, left), to + at, left);
     }
 }
 
@@ -124,20 +131,22 @@ DEVICE void tile(int steps, const uint8_t* left, long pitch, const int* panel, i
 
 template <int V, class Top>
 DEVICE void all_rows(int steps, const uint8_t* left, long pitch, const int* panel, const Int8Epilogue& e, Top* to, long top_pitch,
-                     long other, long other_pitch, int rows, int channel, int filters) {
+                     long other_pitch, int rows, int count) {
   constexpr int R = rows_of(V);
   Sums sums[R * V];
+  const uint8_t* other = e.other;
+  const auto end = e.simple() && count >= V * SUMS ? finish<V, true, Top> : finish<V, false, Top>;
   for (int i = 0; i < rows;) {
     const int rest = rows - i;
     int step = R;
     if (rest > R / 2 || R < 4) tile<R, V>(steps, left, pitch, panel, rest, sums);
     else if (rest > 2) tile<R / 2, V>(steps, left, pitch, panel, rest, sums), step = R / 2;
     else tile<1, V>(steps, left, pitch, panel, 1, sums), step = 1;
-    finish<V>(sums, e, to, top_pitch, other, other_pitch, min(step, rest), channel, filters);
+    end(sums, e, to, top_pitch, other, other_pitch, min(step, rest), count);
     i += step;
     left += step * pitch;
     to += step * top_pitch;
-    other += step * other_pitch;
+    other = other ? other + step * other_pitch : nullptr;
   }
 }
 
@@ -155,8 +164,6 @@ DEVICE void convolve(int n, const uint8_t* image, const int* packed, const int* 
     const int cut = block % l.across, p0 = block / l.across % down * l.high, product = block / l.across / down;
     const int group = product % g.group, number = product / g.group, rows = min(l.high, places - p0), f0 = group * filters;
     const uint8_t* from = image + long(number) * l.bottom_step + group * channels;
-    const Int8Epilogue e(l, bias + f0, factors + f0, slopes ? slopes + f0 : nullptr,
-                         addend ? addend + long(number) * l.other_step + f0 : nullptr);
     const uint8_t* left = from + long(p0) * l.bottom_pitch;
     long pitch = l.bottom_pitch;
     if (!direct) {
@@ -175,7 +182,9 @@ DEVICE void convolve(int n, const uint8_t* image, const int* packed, const int* 
       const int wide = cuts.wide(p), channel = cuts.first(p) * SUMS;
       const int* panel = packed + (long(group) * cuts.vectors * SUMS + channel) * steps;
       const auto all = wide == 3 ? all_rows<3, Top> : wide == 2 ? all_rows<2, Top> : all_rows<1, Top>;
-      all(steps, left, pitch, panel, e, to, l.top_pitch, long(p0) * l.other_pitch, l.other_pitch, rows, channel, filters);
+      const uint8_t* other = addend ? addend + long(number) * l.other_step + long(p0) * l.other_pitch + f0 + channel : nullptr;
+      const Int8Epilogue e(l, bias + f0 + channel, factors + f0 + channel, slopes ? slopes + f0 + channel : nullptr, other);
+      all(steps, left, pitch, panel, e, to + channel, l.top_pitch, l.other_pitch, rows, filters - channel);
     }
   }
 }
