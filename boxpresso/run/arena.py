@@ -10,22 +10,28 @@ from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Any
 
-from ..graph.graph import LAST, PLAIN, Plan, Source, Step, Value
+from ..graph.graph import DTYPES, INT8, LAST, PLAIN, Plan, Source, Step, Value
 from ..graph.passes import portions
 from ..layers.core.lowering import Extent, Join, LastView, Planes, View
 
 Key = tuple[Value, str]  # a value in a layout
 Base = tuple[str, Any]  # ("blob", its name) or ("shared", a name)
+SOURCES = {
+    PLAIN: (LAST, INT8),
+    LAST: (PLAIN, INT8),
+    INT8: (LAST, PLAIN),
+}  # what a value in a layout is turned from, the best first
 ALIGN = 16  # elements that a value in shared memory begins at a multiple of, and has free behind it
 
 
 @dataclass(frozen=True)
 class Home(Extent):
     """Where a value lies: in a base, from an element on. A plain value is one of 1 x 1 places and as many channels as an image
-    of it has elements."""
+    of it has elements. `narrow` of its elements take the place of one of the net's type."""
 
     base: Base
     offset: int = 0
+    narrow: int = 1
 
     @property
     def end(self) -> int:
@@ -33,9 +39,19 @@ class Home(Extent):
         return self.offset + self.length
 
     @property
+    def room(self) -> int:
+        """The elements of the net's type that it takes from the beginning of its base on."""
+        return -(-self.end // self.narrow)
+
+    @property
     def end_of_one(self) -> int:
         """The element of the base behind the last one of the first image."""
         return self.offset + self.length_of_one
+
+    @property
+    def room_of_one(self) -> int:
+        """As `room`, of the first image."""
+        return -(-self.end_of_one // self.narrow)
 
 
 @dataclass(frozen=True)
@@ -165,7 +181,7 @@ class Placement:
             if self.takes_planes(step):
                 self.planar.add(id(step))
             reads = [self.need(*key) for key in self.reads(step)]
-            write = (step.writes[0], LAST)
+            write = self.written(step)
             self.make(write, "lowered", step)
             if lowering.contiguous:
                 self.whole.update([*reads, write])
@@ -186,15 +202,20 @@ class Placement:
 
     def reads(self, step: Step) -> list[Key]:
         """The keys that a lowered step reads."""
-        first = PLAIN if id(step) in self.planar else LAST
-        return [(value, LAST if i else first) for i, value in enumerate(step.reads)]
+        takes = step.lowering.takes if step.lowering is not None else LAST
+        first = PLAIN if id(step) in self.planar else takes
+        return [(value, takes if i else first) for i, value in enumerate(step.reads)]
+
+    def written(self, step: Step) -> Key:
+        """The key that a lowered step writes."""
+        return step.writes[0], self.plan.layouts.get(step.writes[0], LAST)
 
     def need(self, value: Value, layout: str) -> Key:
         """A value in a layout, turned if it is not there yet."""
         key = value, layout
         if key not in self.made:
-            other = (value, LAST if layout == PLAIN else PLAIN)
-            if self.same_in_both(value):
+            other = value, next(each for each in SOURCES[layout] if (value, each) in self.made)
+            if INT8 not in (layout, other[1]) and self.same_in_both(value):
                 self.make(key, "alias", None, other)
                 self.inner.add(other)
             else:
@@ -223,7 +244,9 @@ class Placement:
     def home(self, key: Key, base: Base, offset: int = 0) -> Home:
         """A home without gaps."""
         images, channels, height, width = self.dimensions(key)
-        return Home(images, channels, height, width, channels, channels * height * width, base, offset)
+        size, own = self.source.blobs[key[0][0]].dtype.itemsize, DTYPES.get(key[1])
+        narrow = size // own.itemsize if own else 1
+        return Home(images, channels, height, width, channels, channels * height * width, base, offset, narrow)
 
     def blob(self, value: Value, name: str) -> Home:
         return self.home((value, PLAIN), ("blob", name))
@@ -317,12 +340,12 @@ class Placement:
         for portion in portions(step, self.source):
             value, size, at = portion.value, portion.size, whole.offset + portion.at
             read = self.need(value, layout)
-            if layout == LAST:
+            if layout != PLAIN:
                 part = replace(whole, offset=whole.offset + portion.start, channels=self.shape(value)[1])
             else:  # pieces other than images are cut from a whole without gaps
                 apart = whole.step if portion.pieces in (1, whole.images) else portion.step
                 part = Home(portion.pieces, size, 1, 1, size, apart, whole.base, at)
-            fits = layout == LAST or self.dimensions(read)[:2] == (part.images, part.channels)
+            fits = layout != PLAIN or self.dimensions(read)[:2] == (part.images, part.channels)
             if fits and self.place(read, part, self.owner(key)):
                 continue
             self.copies += 1
@@ -342,7 +365,7 @@ class Placement:
         self.default(source)
         from_, (images, channels, height, width) = self.homes[source], self.dimensions(key)
         step = from_.step if images == from_.images else channels * height * width
-        self.homes[key] = Home(images, channels, height, width, channels, step, from_.base, from_.offset)
+        self.homes[key] = Home(images, channels, height, width, channels, step, from_.base, from_.offset, from_.narrow)
 
     def order(self) -> None:
         """Puts each copy where its source is there: into a join when all its operands are, others behind what makes them."""
@@ -357,7 +380,8 @@ class Placement:
             if action.kind == "copy":
                 continue
             actions += self.into_joins.get(id(action.step), []) if action.kind == "join" else [action]
-            made = [action.target] if action.target else [(v, k) for v in action.step.writes for k in (PLAIN, LAST)]  # type: ignore[union-attr]  # a step or a target
+            written = action.step.writes if action.step else ()
+            made = [action.target] if action.target else [(v, k) for v in written for k in SOURCES]
             for key in made:
                 actions += copies.get(key, [])
         self.actions = actions
@@ -402,8 +426,8 @@ def shared_memory(
         for home in (homes[key] for key in keys):
             if home.base[0] == "shared":
                 spans[home.base] = spans.get(home.base, (i, i))[0], i
-                sizes[home.base] = max(sizes.get(home.base, 0), home.end)
-                of_one[home.base] = max(of_one.get(home.base, 0), home.end_of_one)
+                sizes[home.base] = max(sizes.get(home.base, 0), home.room)
+                of_one[home.base] = max(of_one.get(home.base, 0), home.room_of_one)
     single = set()
     for first, end, images in groups:
         for base, (begin, last) in spans.items():
