@@ -125,13 +125,17 @@ def interface() -> ctypes.CDLL:
 
 def call(name: str, *args: Any) -> None:
     """Calls a function of the driver's library. Raises DeviceError where the function says that it failed."""
-    library = interface()
-    status = getattr(library, name)(*args)
+    status = getattr(interface(), name)(*args)
     if status:
-        text = ctypes.c_char_p()
-        library.cuGetErrorString(status, ctypes.byref(text))
-        said = f"{name} of the NVIDIA driver failed with {status}: {(text.value or b'').decode(errors='replace')}"
-        raise DeviceLost(f"{said}; {LOST}") if status in STICKY else DeviceError(said)
+        raise failure(name, status)
+
+
+def failure(name: str, status: int) -> DeviceError:
+    """What a function of the driver's that failed says."""
+    text = ctypes.c_char_p()
+    interface().cuGetErrorString(status, ctypes.byref(text))
+    said = f"{name} of the NVIDIA driver failed with {status}: {(text.value or b'').decode(errors='replace')}"
+    return DeviceLost(f"{said}; {LOST}") if status in STICKY else DeviceError(said)
 
 
 # CUresult of which cuda.h says that the process has to be started anew: of memory (ECC, NVLink), and of kernels that used a
