@@ -118,9 +118,11 @@ def interface() -> ctypes.CDLL:
     """The driver's own library, for what PyCUDA has no name for."""
     driver()
     try:
-        return declare(ctypes.CDLL("nvcuda.dll" if os.name == "nt" else "libcuda.so.1"), DRIVER)
+        library = declare(ctypes.CDLL("nvcuda.dll" if os.name == "nt" else "libcuda.so.1"), DRIVER)
     except OSError as error:
         raise DeviceError(f"the NVIDIA driver's library cannot be used: {error}") from error
+    Thread.get_current = library.cuCtxGetCurrent
+    return library
 
 
 def call(name: str, *args: Any) -> None:
@@ -239,6 +241,8 @@ def close(context: Any) -> None:
 class Thread(threading.local):
     """What a thread has entered: (GPU, what was current before) from the outermost on."""
 
+    get_current: Any = None  # the driver's function, once there is one
+
     def __init__(self) -> None:
         self.entered: list[tuple[int, int]] = []
         self.entries = 0  # how often it has: for all that is done on a GPU but launches
@@ -256,8 +260,9 @@ def current() -> int:
             "a fork of a process that has used the GPU cannot use it: start workers before the GPU is used, or with "
             "multiprocessing's method 'spawn'"
         )
-    interface().cuCtxGetCurrent(thread.at)
-    return thread.seen.value or 0
+    own = thread
+    (own.get_current or interface().cuCtxGetCurrent)(own.at)
+    return own.seen.value or 0
 
 
 class pushed:

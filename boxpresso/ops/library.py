@@ -114,7 +114,7 @@ def register(op: Operator[...]) -> None:
 
     def forward(*args: Any, **kwargs: Any) -> Any:
         inputs, options = bound(op, args, kwargs)
-        return Call(op, detached(inputs), options).forward()
+        return op.cached(detached(inputs), options, (), Call.forward)
 
     def fake(*args: Any, **kwargs: Any) -> Any:
         inputs, options = bound(op, args, kwargs)
@@ -122,8 +122,9 @@ def register(op: Operator[...]) -> None:
 
     def backward(grad: Any, wanted: Sequence[bool], *args: Any, **kwargs: Any) -> list[Any]:
         inputs, options = bound(op, args, kwargs)
-        call = Call(op, detached(inputs), options)
-        return [g for g in call.backward(grad.detach(), list(wanted)) if g is not None]
+        asked, given = tuple(wanted), grad.detach()
+        gradients = op.cached(detached(inputs), options, ("backward",), lambda call: call.backward(given, asked))
+        return [g for g in gradients if g is not None]
 
     def fake_backward(grad: Any, wanted: Sequence[bool], *args: Any, **kwargs: Any) -> list[Any]:
         inputs, options = bound(op, args, kwargs)
