@@ -22,7 +22,6 @@ from benchmarks.ours import trunk_of
 from benchmarks.peers import train_torch
 from boxpresso import Net, Solver
 from boxpresso.device import cudnn
-from boxpresso.layers.core.replaced import acting
 from boxpresso.net.summary import layouts_of
 from boxpresso.proto import NetParameter, parse_net, read_net
 from boxpresso.run.gpu.choice import VARIABLE
@@ -95,7 +94,7 @@ def without_ours(param: NetParameter) -> tuple[NetParameter, dict[str, tuple[int
     place for what others read (REGIONS rows of what is of regions), and the shapes of all its inputs; the net itself and
     nothing where it has no such layer. A PriorBox stays: it is a number there."""
     net = Net(param, phase="TEST", device="cpu", lazy=True)
-    family = {layer.name: type(acting(layer)).__module__.split(".")[2] for layer in net.layers}
+    family = {layer.name: type(layer).__module__.split(".")[2] for layer in net.layers}
     own = {layer.name for layer in net.layers if family[layer.name] in OURS and layer.type != "PriorBox"}
     if not own:
         return param, {}

@@ -88,7 +88,8 @@ class Rig:
     ) -> None:
         text = text if text.lstrip().startswith("layer") else f'layer {{ name: "layer" {text} }}'
         self.device, self.dtype = open_device(device, deterministic=deterministic), np.dtype(dtype)
-        self.layer = make_layer(parse_net(text).layer[0], device=self.device, dtype=dtype, phase=phase, seed=seed)
+        param, axes = parse_net(text).layer[0], [np.ndim(value) for value in bottoms]
+        self.layer = make_layer(param, device=self.device, dtype=dtype, phase=phase, seed=seed, axes=axes)
         check_arity(self.layer, len(bottoms), tops)
         self.bottom = [self.blob(b) for b in bottoms]
         self.top = [Blob((), dtype, self.device) for _ in range(tops)]

@@ -7,15 +7,15 @@ import os
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
-os.environ.setdefault(
-    "BOXPRESSO_PROGRESS", "0"
-)  # tests compare what is printed, whether the kernel cache is cold or warm
+sys.path.extend(map(str, import_module("places").ROOMS))  # tests of one room use cases of another
+os.environ.setdefault("BOXPRESSO_PROGRESS", "0")  # tests compare what is printed, the kernel cache cold or warm
 
 import stand_in
 
@@ -30,17 +30,17 @@ LATER = "not in the first look: python tests --all (or pytest) runs it"
 SLOWEST = 10  # files that are named
 
 # Files whose tests share what takes long to make: one worker runs all of them.
-TOGETHER = ("test_example_faster_rcnn", "test_example_shapes", "test_region_safety", "test_threaded")
+TOGETHER = ("test_faster_rcnn", "test_shapes", "test_region_safety", "test_threaded")
 # What takes half a minute or more, longest first: as the last of a run, it would leave the other workers without work.
 LONGEST = (
     "test_levels.py::test_numbers", "test_threaded.py", "test_nvcc.py::test_compiles", "test_nvcc.py::test_compiles_for_the_host",
-    "test_region_safety.py", "test_gpu_tiles.py::test_tiles_give_what_whole_maps_give", "test_corpus.py::test_every_net",
+    "test_region_safety.py", "test_tiles.py::test_tiles_give_what_whole_maps_give", "test_corpus.py::test_every_net",
     "test_levels.py::test_what_asks_for_the_cpu_compiles", "test_levels.py::test_every_file_compiles",
     "test_compilers.py::test_every_file_compiles", "test_docs.py::test_site_builds", "test_packaging.py::test_the_archives",
     "test_fuzz.py::test_more_scripts_on_random_nets", "test_fuzz.py::test_more_layers_with_numbers_at_their_limits",
     "test_fuzz.py::test_more_random_nets_by_others", "test_fuzz.py::test_more_mutated_files", "test_models.py::test_opencv",
-    "test_golden_nets.py::test_caffe", "test_golden_nets.py::test_training_of_ssd300", "test_example_nets.py::test_backward",
-    "test_example_nets.py::test_forward", "test_recurrent.py::test_forward_and_gradient",
+    "test_golden_nets.py::test_caffe", "test_golden_nets.py::test_training_of_ssd300", "test_nets.py::test_backward",
+    "test_nets.py::test_forward", "test_recurrent.py::test_forward_and_gradient",
 )  # fmt: skip
 
 

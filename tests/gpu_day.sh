@@ -28,8 +28,8 @@ OUT=${OUT:-gpu_day}
 PYTHON=${PYTHON:-python3}
 SANITIZER=${SANITIZER:-compute-sanitizer}
 ARCHIVE_MIB=64 # what may be carried to such a machine
-REGIONS=(tests/test_roi_align.py tests/test_roi_align_rotated.py tests/test_psroi.py tests/test_prroi_pooling.py
-  tests/test_deform_roi.py tests/test_roi_warping.py tests/test_gpu_tiles.py)
+REGIONS=(tests/layers/regions/test_roi_align.py tests/layers/regions/test_roi_align_rotated.py tests/layers/regions/test_psroi.py tests/layers/regions/test_prroi_pooling.py
+  tests/layers/regions/test_deform_roi.py tests/layers/regions/test_roi_warping.py tests/layers/regions/test_tiles.py)
 
 archive() { # FILE: packs the tree as git has it, changes included, and the wheels
   local file=$1 size folder path

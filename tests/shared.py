@@ -14,15 +14,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-
-HERE = Path(__file__).resolve().parent
+from places import TESTS, module
 
 
 def folder(setting: str | None) -> Path:
     """The folder that BOXPRESSO_SHARED names; one that does not exist for "none"."""
     if setting == "none":
-        return HERE / "golden" / "none"
-    return Path(setting) if setting else HERE.parents[1] / "shared"
+        return TESTS / "golden" / "none"
+    return Path(setting) if setting else TESTS.parents[1] / "shared"
 
 
 SHARED = folder(os.environ.get("BOXPRESSO_SHARED"))
@@ -38,12 +37,12 @@ def askers(file: Path) -> set[str]:
     statement or through another one of these names, as a fixture or a decorator may be."""
     asking, statements = set[str](), []
     for statement in ast.parse(file.read_text(encoding="utf-8")).body:
-        if isinstance(statement, ast.ImportFrom) and (found := HERE / f"{statement.module}.py").exists():
+        if isinstance(statement, ast.ImportFrom) and (found := module(statement.module or "")):
             theirs = ASKED if statement.module == "shared" else askers(found)
             asking |= {name.asname or name.name for name in statement.names if name.name in theirs}
         elif isinstance(statement, ast.Import):
-            files = {name.asname or name.name: HERE / f"{name.name}.py" for name in statement.names}
-            theirs = {name: askers(found) for name, found in files.items() if found.exists()}
+            files = {name.asname or name.name: module(name.name) for name in statement.names}
+            theirs = {name: askers(found) for name, found in files.items() if found}
             asking |= {f"{name}.{each}" for name, names in theirs.items() for each in names}
         else:
             inside = list(ast.walk(statement))
@@ -69,7 +68,7 @@ def absent(path: str | Path) -> str:
 
 def need(path: str | Path) -> Path:
     """A path below tests or ../shared, or one with SHARED before it; skips the test where it is in neither."""
-    for base in (HERE, SHARED):
+    for base in (TESTS, SHARED):
         if (base / path).exists():
             return base / path
     pytest.skip(absent(path))
@@ -77,7 +76,7 @@ def need(path: str | Path) -> Path:
 
 def golden(folder: str) -> list[Path]:
     """The recorded cases of a folder: those in the repository, then those of ../shared that are not among them."""
-    own = sorted((HERE / "golden" / folder).glob("*.npz"))
+    own = sorted((TESTS / "golden" / folder).glob("*.npz"))
     names = {path.name for path in own}
     return own + [p for p in sorted((SHARED / "golden" / folder).glob("*.npz")) if p.name not in names]
 

@@ -6,7 +6,7 @@ import json
 
 import numpy as np
 from harness import Rig, check_golden, close
-from shared import HERE
+from places import TESTS
 
 from boxpresso import Net
 from boxpresso.proto import parse_net
@@ -74,8 +74,8 @@ def plans(rng: np.random.Generator, precision: str = "float32", near: float = 1e
 def recorded() -> None:
     """Caffe's own outputs, and mmcv's."""
     for case in RECORDED:
-        check_golden(HERE / "golden" / "caffe" / f"{case}.npz", "cpu")
-    case = np.load(HERE / "golden" / "roi" / "RoIAlign" / "pub_mmcv_1_avg.npz")
+        check_golden(TESTS / "golden" / "caffe" / f"{case}.npz", "cpu")
+    case = np.load(TESTS / "golden" / "roi" / "RoIAlign" / "pub_mmcv_1_avg.npz")
     p = json.loads(str(case["params"]))
     text = f"pooled_h: {p['pooled_height']} pooled_w: {p['pooled_width']} spatial_scale: {p['spatial_scale']}"
     text += f" sampling_ratio: {p['sampling_ratio']} aligned: {str(p['aligned']).lower()}"

@@ -20,7 +20,7 @@ from ..graph.crops import (  # scripts take the exceptions from here
 )
 from ..layers.core import Trait
 from ..layers.core.catalogue import layer_types
-from ..layers.core.layer import known_type
+from ..layers.core.registry import known_type
 from ..proto import LayerParameter
 from .net_spec import layers as L
 

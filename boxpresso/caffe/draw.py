@@ -12,7 +12,7 @@ import subprocess
 from typing import Any, NamedTuple
 
 from ..layers.core import Trait
-from ..layers.core.layer import known_type
+from ..layers.core.registry import known_type
 from ..net.weights import Source, write_whole
 from ..proto import NetParameter, upgrade_net
 from ..proto.errors import BoxpressoError, ModelError

@@ -14,6 +14,7 @@ from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
 
+from ..layers.core.python import folder_alone
 from ..proto.errors import BoxpressoError, BoxpressoWarning
 from .python2 import UserLoader
 
@@ -120,7 +121,9 @@ def install() -> None:
     >>> boxpresso.caffe.uninstall()
     """
     loaded = sys.modules.get("caffe")
-    if loaded is not None and loaded is not sys.modules[PACKAGE]:
+    if loaded is not None and folder_alone(loaded.__spec__):
+        del sys.modules["caffe"]
+    elif loaded is not None and loaded is not sys.modules[PACKAGE]:
         raise BoxpressoError(
             f"another caffe is imported already, from {getattr(loaded, '__file__', 'an unknown place')}; call "
             "boxpresso.caffe.install() before anything imports it"

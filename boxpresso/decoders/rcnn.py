@@ -141,5 +141,5 @@ def found_of(labels: Numpy, scores: Numpy, boxes: Numpy) -> Detections:
 
 def proposes(layer: Layer) -> bool:
     """Whether the first top of a layer is regions that the net proposes."""
-    users_own = layer.type == "Python" and layer.param.python_param.layer == "ProposalLayer"
+    users_own = layer.param.type == "Python" and layer.param.python_param.layer == "ProposalLayer"
     return users_own or Trait.PROPOSES in layer.traits

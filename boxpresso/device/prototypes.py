@@ -1,6 +1,6 @@
 """What the functions of NVIDIA's libraries take, as their headers have it: ctypes would pass every number as 32 bits.
 
-tests/test_gpu_prototypes.py compares this with cuda.h, cublas_v2.h, cudnn.h and nccl.h.
+tests/device/test_cuda_prototypes.py compares this with cuda.h, cublas_v2.h, cudnn.h and nccl.h.
 """
 
 from __future__ import annotations

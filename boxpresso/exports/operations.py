@@ -12,7 +12,6 @@ from ..graph.graph import Plan, Source, Step, Value, plain
 from ..graph.passes import drop_identities, fold_affine, needed
 from ..layers.core import Layer, Trait
 from ..layers.core.lowering import Affine, Lowering, Same, folded
-from ..layers.core.replaced import acting
 from ..net import Net
 from ..proto.errors import ModelError, nearest
 from ..run.cpu import after
@@ -96,7 +95,7 @@ def channels(step: Step, source: Source) -> int:
 
 def weighs(step: Step, source: Source) -> bool:
     """Whether weights make the channels of a step's top."""
-    layer = acting(source.layers[step.layer])
+    layer = source.layers[step.layer]
     return Trait.WEIGHTED in layer.traits and layer.output_axis == 1 and channels(step, source) > 0
 
 
@@ -176,8 +175,7 @@ def names_of(plan: Plan, net: Net) -> dict[Value, str]:
 def operation(step: Step, source: Source, names: dict[Value, str]) -> Operation:
     """A step of a plan with its parameters."""
     layer, affine = source.layers[step.layer], after(step, source).affine
-    own = acting(layer)
-    type, params = own.type, [np.array(blob.data, np.float32) for blob in layer.blobs]
+    type, params = layer.type, [np.array(blob.data, np.float32) for blob in layer.blobs]
     count = channels(step, source)
     if isinstance(step.lowering, Foldable) and not weighs(step, source):
         first = layer.fuse()
@@ -186,7 +184,7 @@ def operation(step: Step, source: Source, names: dict[Value, str]) -> Operation:
         scale, shift = (np.ones(count) if affine.scale is None else affine.scale), affine.shift
         type, params = AFFINE, [np.broadcast_to(v, (count,)) for v in (scale, 0.0 if shift is None else shift)]
     elif step.affine:
-        params = list(folded(params[0], params[1] if len(params) > 1 else None, affine, count, own.scaled))
+        params = list(folded(params[0], params[1] if len(params) > 1 else None, affine, count, layer.scaled))
     inputs, outputs = ([names[value] for value in values] for values in (step.reads, step.writes))
     layers = [source.layers[i].name for i in step.layers]
-    return Operation(type, layer.name, own, inputs, outputs, params, layers)
+    return Operation(type, layer.name, layer, inputs, outputs, params, layers)

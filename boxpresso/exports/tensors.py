@@ -9,7 +9,7 @@ from typing import Any, Union
 
 import numpy as np
 
-from ..layers.core.layer import known_type, layer_class
+from ..layers.core.registry import known_type, layer_class
 from ..net import Net
 from ..net.weights import read_weights, save_weights, write_whole
 from ..proto.errors import ModelError

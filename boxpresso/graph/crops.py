@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..layers.core import Trait, traits_of
-from ..layers.core.layer import known_type
+from ..layers.core.registry import known_type
 from ..proto import LayerParameter, NetParameter
 from ..proto.errors import BoxpressoWarning
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ..layers.core import Trait, traits_of
-from ..layers.core.layer import known_type
 from ..layers.core.param_str import read_param_str
+from ..layers.core.registry import known_type
 from ..proto import LayerParameter, NetParameter
 from ..proto.errors import LayerError
 from .crops import align_crops

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from math import prod
 
 from ..layers.core.lowering import (
     Activation,
     Affine,
     Constant,
+    Join,
     Pointwise,
     Same,
 )
@@ -164,3 +166,42 @@ def fuse_halves(plan: Plan, source: Source) -> Plan:
         return None
 
     return merge(plan, able, join)
+
+
+@dataclass(frozen=True)
+class Portion:
+    """A value that is a part of another one, once a join has put it there.
+
+    Attributes
+    ----------
+    value, whole
+        Both of them.
+    start
+        Where it begins along the axis of the join.
+    at, pieces, size, step
+        The same in elements of the whole as Caffe lays it out: `pieces` runs of `size`, the first from `at` on, each next one
+        `step` behind.
+    """
+
+    value: Value
+    whole: Value
+    start: int
+    at: int
+    pieces: int
+    size: int
+    step: int
+
+
+def portions(step: Step, source: Source) -> list[Portion]:
+    """What a step's bottoms are of its top, for the shapes of now; nothing unless it is a join."""
+    if not isinstance(step.lowering, Join):
+        return []
+    axis, (whole,) = step.lowering.axis, step.writes
+    shape, start, at = source.blobs[whole[0]].shape, 0, 0
+    result = []
+    for value in step.reads:
+        own = source.blobs[value[0]].shape
+        size = prod(own[axis:])
+        result.append(Portion(value, whole, start, at, prod(own[:axis]), size, prod(shape[axis:])))
+        start, at = start + own[axis], at + size
+    return result

@@ -11,7 +11,7 @@ from typing import Any
 from ..device import Blob
 from ..layers.core import Layer
 from ..proto.errors import DeviceError, ModelError
-from ..run.cpu import Program
+from ..run.cpu import CpuProgram
 
 CODE = 40 * 2**20  # bytes, about, that modules and compiled kernels take in a process, beside arrays
 
@@ -168,14 +168,14 @@ class Memory:
             self.check(layer, "scratch memory, which layers share,", size - self.common)
             self.common = size
 
-    def take_plan(self, program: Program) -> None:
+    def take_plan(self, program: CpuProgram) -> None:
         """Counts what a plan takes for some shapes; for several shapes, the most of each part."""
         source, homes = program.source, program.placement.homes
         makers = {name: i for i in program.layers for name in source.names[i][1]}
         names = dict.fromkeys(home.base[1] for home in homes.values() if home.base[0] == "blob")
         for name in names:
             self.take_tops(source.layers[makers.get(name, program.layers[0])], {name: source.blobs[name]})
-        shared = program.shared.size * program.memory.dtype.itemsize
+        shared = program.shared.size * program.dtype.itemsize
         if shared > self.values:
             self.check("the plan", "memory that values share", shared - self.values)
             self.values = shared
@@ -186,8 +186,8 @@ class Memory:
             if size > known:
                 self.check(layer, "memory for packed weights", size - known)
                 self.packs[step.layer, form] = size
-            room = lowering.worker_room(bottom, top, halved) * program.memory.dtype.itemsize
-            self.take_common(layer, room * program.memory.device.workers)
+            room = lowering.worker_room(bottom, top, halved) * program.dtype.itemsize
+            self.take_common(layer, room * program.device.workers)
         for action in program.placement.actions:
             if action.step is not None and action.kind in ("forward", "planes"):
                 i = action.step.layer

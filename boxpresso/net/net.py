@@ -14,34 +14,31 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..device import Blob, build_all, open_device
+from ..device import Blob, Kernels, build_all, open_device
 from ..device.array import copied
 from ..device.fetch import fetch
 from ..device.totals import totals
 from ..graph.anchors import Anchors, read_anchors
-from ..graph.connect import AtWork, Signature, connect, folders, loss_weights, named, share_parameters, show, signature
+from ..graph.connect import folders, show
 from ..graph.dialects import settle
-from ..graph.graph import Source as Layers
 from ..graph.prepare import select, split
 from ..graph.sources import Shapes, stand_ins
-from ..layers.core import Layer, layer_class
-from ..layers.core.lowering import Same
+from ..layers.core import layer_class, make_layer
 from ..layers.core.python import import_own_types
-from ..layers.core.replaced import acting
-from ..proto import LayerParameter, NetParameter, read_net
+from ..proto import NetParameter, read_net
 from ..proto.errors import BoxpressoError, ModelError, OfFile, nearest
 from ..run.gpu.runner import GpuRunner
+from ..run.layers import Layers
 from ..run.runner import Runner, wants_bf16
-from ..run.training import TrainingChain, find_chains, watch_bottoms
+from ..run.training import find_chains, watch_bottoms
 from .batches import Batched, Numpy, assign, set_inputs
-from .counted import Counted
+from .count import Count
 from .gradients import Gradients
 from .memory import Memory
-from .parameters import Parameters
-from .weights import CopyReport, Source
+from .weights import CopyReport, Source, copy_weights, read_weights, save_weights
 
 
-class Net(Parameters, Batched, Counted):
+class Net(Batched):
     """A net that runs on one device; its surface is pycaffe's.
 
     Parameters
@@ -122,108 +119,92 @@ class Net(Parameters, Batched, Counted):
     """
 
     def __init__(
-        self,
-        model: Source | NetParameter,
-        weights: Source | Sequence[Source] | None = None,
-        *,
-        phase: str = "TEST",
-        device: str | None = None,
-        level: int = 0,
-        stages: Sequence[str] = (),
-        deterministic: bool = False,
-        dtype: Any = np.float32,
-        seed: int | None = None,
-        python_layers: Sequence[str | ModuleType] = (),
-        optimize: bool = True,
-        fast_math: bool = False,
-        precision: str = "float32",
-        write_below: Source | Sequence[Source] | None = (),
-        memory_limit: int | None = None,
-        data: str | Shapes | None = None,
-        anchors: Anchors = None,
-        lazy: bool = False,
-        source: str = "",
-    ) -> None:
-        if phase not in ("TRAIN", "TEST"):
-            raise ModelError(f"phase must be 'TRAIN' or 'TEST', got {phase!r}")
-        if np.dtype(dtype) not in (np.float32, np.float64):
-            raise ModelError(f"dtype must be float32 or float64, got {np.dtype(dtype)}")
+        self, model: Source | NetParameter, weights: Source | Sequence[Source] | None = None, *, phase: str = "TEST",
+        device: str | None = None, level: int = 0, stages: Sequence[str] = (), deterministic: bool = False,
+        dtype: Any = np.float32, seed: int | None = None, python_layers: Sequence[str | ModuleType] = (),
+        optimize: bool = True, fast_math: bool = False, precision: str = "float32",
+        write_below: Source | Sequence[Source] | None = (), memory_limit: int | None = None,
+        data: str | Shapes | None = None, anchors: Anchors = None, lazy: bool = False, source: str = "",
+    ) -> None:  # fmt: skip
+        self.phase, self.dtype = checked(phase, dtype)
         self.source = source if isinstance(model, NetParameter) else os.fspath(model)
-        given = model if isinstance(model, NetParameter) else read_net(model)
-        self._made: dict[str, Any] = {
+        message = model if isinstance(model, NetParameter) else read_net(model)
+        self._text, self._made = message.SerializeToString(), {
             "phase": phase, "device": device, "level": level, "stages": tuple(stages), "deterministic": deterministic,
-            "dtype": np.dtype(dtype), "seed": seed, "optimize": optimize, "fast_math": fast_math, "precision": precision,
+            "dtype": self.dtype, "seed": seed, "optimize": optimize, "fast_math": fast_math, "precision": precision,
             "python_layers": [name if isinstance(name, str) else name.__name__ for name in python_layers],
             "write_below": write_below, "memory_limit": memory_limit, "data": data, "lazy": lazy,
             "source": self.source,
         }  # fmt: skip
-        self._text = given.SerializeToString()
         with OfFile(self.source):
-            chosen = settle(select(given, phase, level=level, stages=stages))
+            chosen = settle(select(message, phase, level=level, stages=stages))
             self.python_layers, self.write_below = tuple(python_layers), folders(write_below)
             self.sources = stand_ins(chosen, data, self.python_layers)
             self.param: NetParameter = split(self.sources.param if self.sources else chosen)
             self.anchors = read_anchors(anchors, model)
-        self.name, self.phase, self.dtype = self.param.name, phase, np.dtype(dtype)
+        self.name, self.debug_info = self.param.name, self.param.debug_info
         self.device = open_device(device, deterministic=deterministic).with_stream(fast_math)
         self.memory = Memory(memory_limit, self.device.kind)
-        self.debug_info = self.param.debug_info
         if seed is not None:
             self.seed = int(np.random.SeedSequence(seed).generate_state(1)[0])
-
-        self.blobs: OrderedDict[str, Blob] = OrderedDict()
-        self.params: OrderedDict[str, list[Blob]] = OrderedDict()
-        self.layers: list[Layer] = []
-        self.layer_dict: OrderedDict[str, Layer] = OrderedDict()
-        self.bottoms: list[list[Blob]] = []
-        self.tops: list[list[Blob]] = []
-        self.bottom_names: OrderedDict[str, list[str]] = OrderedDict()
-        self.top_names: OrderedDict[str, list[str]] = OrderedDict()
-        self.loss_weights: list[list[float]] = []
-        self.shared: dict[str, tuple[Layer, int]] = {}  # parameter name -> the layer and index that own it
-        self.seen_shapes: list[Signature] = []
-        self._shapes_left: list[list[tuple[int, ...]]] = []  # of each layer's tops, by it: a script may reshape them
-        self._runner: Runner | None = None
-        self._chains: dict[int, TrainingChain] = {}
-        self.copied: list[CopyReport] = []  # what copy_from reported, file by file
+        self._busy, self.copied = threading.RLock(), list[CopyReport]()  # what copy_from reported, file by file
         self.after_backward: list[Callable[[int], None]] = []  # called with the number of each layer after its backward
-        self._busy, self._at_work = threading.RLock(), AtWork()
-
-        with OfFile(self.source):
-            import_own_types(self.param.layer, self.python_layers)
-            classes = [layer_class(layer.type, layer.name) for layer in self.param.layer]
         planned = optimize and phase == "TEST" and not self.param.force_backward
         bf16 = wants_bf16(precision, self.device, self.dtype, planned)
-        if not (planned or lazy):  # the plan may need others
-            build_all(self.device, [k for c in classes for k in c.kernel_files()], self.dtype)
-        unused: dict[str, None] = {}  # blobs that no layer has read yet, in the order of their creation
-        self.names: list[tuple[list[str], list[str]]] = []  # each layer's bottoms and tops
-        with OfFile(self.source):
-            for param, cls in zip(self.param.layer, classes):
-                self._append(param, cls, unused)
-            self.inputs = [name for param in self.param.layer if param.type == "Input" for name in param.top]
-            self.outputs = sorted(unused)  # Caffe's order
-            self._gradients = Gradients(self.layers, self.names, self.param, self.loss_weights)
-        if planned:
-            whole = Layers(self.layers, self.names, self.bottoms, self.tops, self.blobs, self.seen_shapes)
-            run = self.forward_layer, self.reshape_layer
-            kind = Runner if self.device.kind == "cpu" else GpuRunner
-            names = self.inputs, self.outputs
-            self._runner = kind(whole, *names, self.device, self.dtype, run, self._at_work, fast_math, bf16)
-            if not lazy:
-                build_all(self.device, self._runner.files(), self.dtype)
-        if optimize and not planned:
-            parts = self.layers, self.names, self.bottoms, self.tops
-            self._chains = find_chains(*parts, self.outputs, self.loss_weights)
-            watch_bottoms(self._chains, self.blobs.values(), self._at_work)
-            if not lazy:
-                build_all(self.device, [type(c.links).kernels for c in self._chains.values()], self.dtype)
-        with OfFile(self.source):
-            self._count()
+        self._make_layers(compiled=not (planned or lazy))  # a plan may need others
+        build_all(self.device, self._make_runner(planned, optimize, fast_math, bf16, lazy), self.dtype)
         if self.sources and not lazy:
             self.sources.fill(self.blobs, self.seed if seed is not None else 0)
         for path in [weights] if isinstance(weights, (str, os.PathLike)) else weights or ():
             self.copy_from(path)
+
+    def _make_layers(self, compiled: bool) -> None:
+        """Makes the layers, one after another. compiled: their kernels now, all at once."""
+        self._layers = Layers(self.memory)
+        self.layers, self.names, self.blobs = self._layers.layers, self._layers.names, self._layers.blobs
+        self.bottoms, self.tops = self._layers.bottoms, self._layers.tops
+        self.loss_weights, self.shared = self._layers.loss_weights, self._layers.shared
+        with OfFile(self.source):
+            import_own_types(self.param.layer, self.python_layers)
+            classes = [layer_class(layer.type, layer.name) for layer in self.param.layer]
+        if compiled:
+            build_all(self.device, [k for c in classes for k in c.kernel_files()], self.dtype)
+        with OfFile(self.source):
+            for i, param in enumerate(self.param.layer):
+                phase = "TRAIN" if param.HasField("phase") and param.phase == 0 else self.phase
+                layer = make_layer(
+                    param, device=self.device, dtype=self.dtype, phase=phase, seed=functools.partial(self._seed_of, i),
+                    axes=[len(self.blobs[name].shape) for name in param.bottom if name in self.blobs],
+                    python_layers=self.python_layers,
+                )  # fmt: skip
+                layer.write_below, layer.given_anchors = self.write_below, self.anchors
+                self._layers.append(layer, self.sources.fit if self.sources else None)
+            self._gradients = Gradients(self.layers, self.names, self.param, self.loss_weights)
+        self.layer_dict = OrderedDict((layer.name, layer) for layer in self.layers)
+        self.params = OrderedDict((layer.name, layer.blobs) for layer in self.layers if layer.blobs)
+        self.bottom_names = OrderedDict((layer.name, of[0]) for layer, of in zip(self.layers, self.names))
+        self.top_names = OrderedDict((layer.name, of[1]) for layer, of in zip(self.layers, self.names))
+        self.inputs = [name for param in self.param.layer if param.type == "Input" for name in param.top]
+        self.outputs = sorted(self._layers.unread)  # Caffe's order
+
+    def _make_runner(self, planned: bool, optimize: bool, fast_math: bool, bf16: bool, lazy: bool) -> list[Kernels]:
+        """Looks for a plan, or else for chains, and counts the memory of a pass; the files of kernels that it needs."""
+        self._runner: Runner | None = None
+        if planned:
+            kind = Runner if self.device.kind == "cpu" else GpuRunner
+            self._runner = kind(self._layers, self.inputs, self.outputs, self.device, self.dtype, fast_math, bf16)
+            files = [] if lazy else self._runner.files()
+        else:
+            parts = self.layers, self.names, self.bottoms, self.tops
+            chains = find_chains(*parts, self.outputs, self.loss_weights) if optimize else {}
+            self._layers.chains.update(chains)
+            watch_bottoms(chains, self.blobs.values(), self._layers.at_work)
+            files = [] if lazy else [type(c.links).kernels for c in chains.values()]
+        with OfFile(self.source):
+            runner = self._runner if self.device.kind == "cpu" else None
+            backward = self.phase == "TRAIN" or self.param.force_backward
+            self._count = Count(self.memory, self._layers, self.inputs, self._gradients, runner, backward)
+        return files
 
     @functools.cached_property
     def seed(self) -> int:
@@ -235,75 +216,6 @@ class Net(Parameters, Batched, Counted):
     def _seed_of(self, number: int) -> int:
         """The seed of a layer."""
         return int(np.random.SeedSequence([self.seed, number]).generate_state(1)[0])
-
-    def _append(self, param: LayerParameter, cls: type[Layer], unused: dict[str, None]) -> None:
-        """Creates one layer and its tops, to which the layer gives their shapes."""
-        phase = "TRAIN" if param.HasField("phase") and param.phase == 0 else self.phase
-        seed = functools.partial(self._seed_of, len(self.layers))
-        layer = cls(param, device=self.device, dtype=self.dtype, phase=phase, seed=seed)
-        layer.python_layers, layer.write_below, layer.given_anchors = self.python_layers, self.write_below, self.anchors
-        bottoms, tops = connect(layer, self.blobs)
-        for name in bottoms:
-            unused.pop(name, None)
-        unused.update(dict.fromkeys(tops))
-        self.blobs.update(tops)
-        bottom, top = [self.blobs[name] for name in bottoms], list(tops.values())
-        layer.memory, self.memory.blobs = self.memory, self.blobs
-        for blob in tops.values():
-            blob._room = self.memory.grow
-        if self.sources:
-            self.sources.fit(layer, bottoms, self.blobs, self._reshape_changed)
-        with named(layer):
-            layer.setup(bottom, top)
-            layer.reshape(bottom, top)
-            if bottom and top and bottom[0] is top[0]:
-                self._part_memory(layer, bottom, top)
-        self.memory.look_at(layer, tops)
-        self.layers.append(layer)
-        self.bottoms.append(bottom)
-        self.tops.append(top)
-        self.names.append((bottoms, list(tops)))
-        self.layer_dict[layer.name] = layer
-        self.bottom_names[layer.name], self.top_names[layer.name] = self.names[-1]
-        self.seen_shapes.append(signature(bottom))
-        self._shapes_left.append([blob.shape for blob in top])
-        self.loss_weights.append(loss_weights(layer, len(tops)))
-        share_parameters(layer, self.shared)
-        for blob in layer.blobs:
-            blob._watch = self._hand_out_parameter
-        if layer.blobs:
-            self.params[layer.name] = layer.blobs
-
-    def _reshape_changed(self) -> None:
-        """Reshapes the layers that were built, as far as one of their bottoms has another shape."""
-        for i in range(len(self.layers)):
-            if signature(self.bottoms[i]) != self.seen_shapes[i]:
-                self.reshape_layer(i)
-
-    def _part_memory(self, layer: Layer, bottom: list[Blob], top: list[Blob]) -> None:
-        """Gives a blob that a layer overwrites memory of its own, where an earlier layer has passed on another's."""
-        if isinstance(layer.lower(bottom, top), Same):
-            return  # it changes nothing
-        blob, name = top[0], layer.param.top[0]
-        for writer in (acting(layer) for layer, (_, tops) in zip(self.layers, self.names) if tops[:1] == [name]):
-            if writer.reads_top and writer.overwritten is None:
-                writer.overwritten = Blob(blob.shape, self.dtype, self.device)
-        i = next(i for i, (_, tops) in enumerate(self.names) if name in tops)
-        maker = self.layers[i]
-        inner = [value for each in (maker, acting(maker)) for value in vars(each).values() if isinstance(value, Blob)]
-        others = [other for other_name, other in self.blobs.items() if other_name != name]
-        if any(other._data is blob._data for other in (*others, *maker.blobs, *inner)):
-            maker.apart = acting(maker).apart = True
-            with named(maker):
-                maker.reshape(self.bottoms[i], self.tops[i])
-            self._reshape_changed()  # what shares memory with its other tops
-
-    def _hand_out_parameter(self, blob: Blob) -> bool:
-        """Called before somebody gets the data of a parameter; whether that is a script, which may change them from then on."""
-        if self._at_work:
-            return False
-        blob._data.remember()
-        return True
 
     # Running
 
@@ -353,14 +265,14 @@ class Net(Parameters, Batched, Counted):
         """
         with self._alone():
             more = [name for name in blobs or () if self._blob(name)]
-            with self._views() if self.device.kind != "cpu" else nullcontext():
+            with self._layers.views() if self.device.kind != "cpu" else nullcontext():
                 names = [*self._pass(more, start, end, inputs), *more]
             if on_device:
-                with self._at_work:
+                with self._layers.at_work:
                     return {name: copied(self._blob(name).data) for name in names}
             if self.device.kind != "cpu":
                 fetch(self.device, [self._blob(name).data for name in names])
-            with self._at_work:
+            with self._layers.at_work:
                 return {name: np.array(self._blob(name).data) for name in names}
 
     def _pass(
@@ -371,37 +283,26 @@ class Net(Parameters, Batched, Counted):
         runner = self._runner if start is None and end is None and not self.debug_info else None
         if runner is None:
             self._make_way(first, last)
-        with self._at_work if runner else nullcontext():
+        with self._layers.at_work if runner else nullcontext():
             set_inputs(self.blobs, self.inputs, inputs)
         if runner is None or not runner.run(more):
             self._make_way(first, last)
-            self._count_run(None)
+            self._count.run(None)
             for i in range(first, last + 1):
                 self.forward_layer(i)
         return list(self.outputs) if end is None else self.names[last][1]
 
     def run_layers(self) -> None:
         """Runs all layers forward, one after another, and returns nothing: a GPU may be at work on them then."""
-        with self._alone(), self._views() if self.device.kind != "cpu" else nullcontext():
+        with self._alone(), self._layers.views() if self.device.kind != "cpu" else nullcontext():
             self._pass((), None, self.layer_names[-1], {})
-
-    @contextmanager
-    def _views(self) -> Iterator[None]:
-        """While a pass runs on a GPU: before it, what scripts wrote to views of its arrays counts; behind it, they follow."""
-        params = (blob for layer in self.layers for blob in layer.blobs)
-        buffers = [blob._data for blob in (*self.blobs.values(), *params)]
-        for buffer in buffers:
-            buffer.take_back()
-        yield
-        for buffer in buffers:
-            buffer.follow()
 
     def _make_way(self, first: int, last: int) -> None:
         """Layers `first` to `last` are about to run: blobs that they do not write hold the data of the last forward, of which a
         plan may have left out some."""
         if self._runner is None:
             if first > 0 or last + 1 < len(self.layers):
-                for chain in self._chains.values():
+                for chain in self._layers.chains.values():
                     chain.leave()
             return
         read: set[str] = set()  # before it is written, as by a layer in place
@@ -413,25 +314,9 @@ class Net(Parameters, Batched, Counted):
 
     def forward_layer(self, i: int) -> None:
         """Runs layer number `i`, after a reshape if one of its bottoms or tops has another shape than before."""
-        layer, bottom, top = self.layers[i], self.bottoms[i], self.tops[i]
-        with named(layer), self._at_work:
-            if layer.updates_parameters:
-                for blob in layer.blobs:
-                    blob._data.remember()
-            now = signature(bottom)
-            if now != self.seen_shapes[i] or (bottom and self._shapes_left[i] != [blob.shape for blob in top]):
-                self.seen_shapes[i] = ()  # one that fails leaves a layer that has to be reshaped
-                layer.reshape(bottom, top)
-                self.memory.take_tops(layer, dict(zip(self.names[i][1], top)))
-                self.seen_shapes[i] = now
-            if i not in self._chains or not self._chains[i].forward(i):
-                self.memory.running = layer
-                try:
-                    layer.forward(bottom, top)
-                finally:
-                    self.memory.running = None
-            self._shapes_left[i] = [blob.shape for blob in top]
+        self._layers.forward(i)
         if self.debug_info:
+            layer, top = self.layers[i], self.tops[i]
             for name, blob in zip(self.names[i][1], top):
                 self._show("Forward", layer, f"top blob {name}", "data", blob.data)
             for j, blob in enumerate(layer.blobs):
@@ -495,11 +380,7 @@ class Net(Parameters, Batched, Counted):
         layer = self.layers[i]
         if not self._gradients.layer_needs[i]:
             return
-        runs, needs = self._gradients.layer_needs, self._gradients.bottom_needs
-        chain = self._chains.get(i)
-        with named(layer), self._at_work:
-            if not (chain and chain.backward(i, runs, needs)):
-                layer.backward(self.tops[i], needs[i], self.bottoms[i])
+        self._layers.backward(i, self._gradients.layer_needs, self._gradients.bottom_needs)
         if self.debug_info:
             for name, blob, needed in zip(self.names[i][0], self.bottoms[i], self._gradients.bottom_needs[i]):
                 if needed:
@@ -525,14 +406,107 @@ class Net(Parameters, Batched, Counted):
 
     def reshape_layer(self, i: int) -> None:
         """Gives the tops of layer number `i` their shapes."""
-        layer = self.layers[i]
-        with named(layer):
-            self.seen_shapes[i] = ()  # one that fails leaves a layer that has to be reshaped
-            layer.reshape(self.bottoms[i], self.tops[i])
-            tops = dict(zip(self.names[i][1], self.tops[i]))
-            (self.memory.take_tops if self.memory.whole else self.memory.look_at)(layer, tops)
-            self.seen_shapes[i] = signature(self.bottoms[i])
-            self._shapes_left[i] = [blob.shape for blob in self.tops[i]]
+        self._layers.reshape(i)
+
+    # Parameters
+
+    def clear_param_diffs(self) -> None:
+        """Zeroes the diff of every parameter; `backward` adds to them."""
+        for layer in self.layers:
+            for blob in layer.blobs:
+                blob.diff.fill(0)
+
+    def copy_from(self, path: Source) -> CopyReport:
+        """Copies the weights of a file to the layers of the same names.
+
+        Parameters
+        ----------
+        path
+            A .caffemodel or .h5, of any age and fork of Caffe.
+
+        Returns
+        -------
+        CopyReport
+            Which layers were copied (`matched`); `missing` and `unused` are the layers of the net and of the file alone.
+
+        Raises
+        ------
+        ModelError
+            When the file holds no weights, or a blob of another shape than the net's.
+        """
+        self.copied.append(copy_weights(read_weights(path), self.layers))
+        return self.copied[-1]
+
+    def save(self, path: Source) -> None:
+        """Writes the weights as Caffe does, as a whole file or not at all.
+
+        Parameters
+        ----------
+        path
+            A .caffemodel; HDF5 when the name ends in .h5 or .hdf5.
+
+        Raises
+        ------
+        ModelError
+            When the file cannot be written.
+        """
+        rows = [
+            (
+                layer.name,
+                layer.stands_for or layer.type,
+                bottoms,
+                tops,
+                [np.asarray(blob._view(False)) for blob in layer.blobs],
+            )
+            for layer, (bottoms, tops) in zip(self.layers, self.names)
+        ]
+        save_weights(path, rows, self.name)
+
+    def share_with(self, other: Net) -> None:
+        """Uses the memory of another net's parameters, for layers of the same name.
+
+        Parameters
+        ----------
+        other
+            A net on the same device.
+
+        Raises
+        ------
+        ModelError
+            Where the shapes of parameters, or the devices, differ.
+        """
+        for name, blobs in self.params.items():
+            others = other.params.get(name)
+            if others is None:
+                continue
+            if [b.shape for b in blobs] != [b.shape for b in others] or other.device.name != self.device.name:
+                raise ModelError(f"layer {name!r} cannot share: its parameters differ in shape, or the nets in device")
+            for blob, shared in zip(blobs, others):
+                blob.share_data(shared)
+
+    def weights_changed(self) -> None:
+        """Tells that parameters were changed behind the back of their arrays: plans that work with them pack them anew.
+
+        Only what writes to their memory by its address needs it; changes through arrays, whenever taken, are seen.
+        """
+        for layer in self.layers:
+            for blob in layer.blobs:
+                blob._data.changes += 1
+
+    @property
+    def learnable(self) -> list[tuple[Blob, float, float]]:
+        """Each parameter once, with its lr_mult (0 where it does not learn) and decay_mult."""
+        parameters = []
+        for layer in self.layers:
+            for i, blob in enumerate(layer.blobs):
+                spec = layer.param.param[i] if i < len(layer.param.param) else None
+                if spec is not None and spec.name and self.shared[spec.name] != (layer, i):
+                    continue
+                lr = spec.lr_mult if spec is not None else 1.0
+                parameters.append(
+                    (blob, lr if layer.param_propagate_down[i] else 0.0, spec.decay_mult if spec else 1.0)
+                )
+        return parameters
 
     # Copies
 
@@ -600,6 +574,15 @@ class Net(Parameters, Batched, Counted):
 
     def __repr__(self) -> str:
         return f"Net({self.name!r}, {len(self.layers)} layers, {self.phase}, {self.device.name})"
+
+
+def checked(phase: str, dtype: Any) -> tuple[str, np.dtype[Any]]:
+    """Phase and dtype of a net. Raises ModelError for others."""
+    if phase not in ("TRAIN", "TEST"):
+        raise ModelError(f"phase must be 'TRAIN' or 'TEST', got {phase!r}")
+    if np.dtype(dtype) not in (np.float32, np.float64):
+        raise ModelError(f"dtype must be float32 or float64, got {np.dtype(dtype)}")
+    return phase, np.dtype(dtype)
 
 
 def remade(

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..layers.core import Layer, Trait
 from ..layers.core.gpu_lowering import OnLast
-from ..run.cpu import Program
+from ..run.cpu import CpuProgram
 from ..run.gpu.layout import Turn
 from ..run.gpu.program import GpuProgram, Segment
 from . import Net
@@ -177,14 +177,14 @@ def summarise_plan(net: Net) -> PlanSummary | None:
     return PlanSummary(rows, dropped, max(shared, default=0), layouts_of(programs))
 
 
-def program_bytes(net: Net, program: Program | GpuProgram) -> int:
+def program_bytes(net: Net, program: CpuProgram | GpuProgram) -> int:
     """The bytes of the memory that a program's values share."""
-    if isinstance(program, Program):
+    if isinstance(program, CpuProgram):
         return int(program.shared.size * net.dtype.itemsize)
     return int(program.shared.size) if program.shared is not None else 0
 
 
-def layouts_of(programs: Sequence[Program | GpuProgram]) -> list[str]:
+def layouts_of(programs: Sequence[CpuProgram | GpuProgram]) -> list[str]:
     """The chains of programs on a GPU and their layouts, each in a line."""
     on_gpu = [program for program in programs if isinstance(program, GpuProgram)]
     return [line for program in on_gpu if program.chains is not None for line in program.chains.lines()]
@@ -207,7 +207,7 @@ def gpu_rows(net: Net, program: GpuProgram) -> list[PlanRow]:
     return rows
 
 
-def plan_rows(net: Net, program: Program | GpuProgram) -> list[PlanRow]:
+def plan_rows(net: Net, program: CpuProgram | GpuProgram) -> list[PlanRow]:
     """The steps of a part of a net."""
     if isinstance(program, GpuProgram):
         return gpu_rows(net, program)

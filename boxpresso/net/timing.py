@@ -16,7 +16,7 @@ from ..graph.anchors import read_anchors
 from ..layers.core.lowering import Constant
 from ..proto import NetParameter, read_net
 from ..proto.errors import ModelError
-from ..run.cpu import Program
+from ..run.cpu import CpuProgram
 from ..run.gpu.program import GpuProgram
 from . import Net
 from .summary import PlanRow, layouts_of, plan_rows
@@ -264,7 +264,7 @@ def time_plan(net: Net, iterations: int = 50, *, report: Callable[[int, float], 
         report(turn + 1, passes[-1])
     rows = [row for program in programs for row in plan_rows(net, program)]
     assert net._runner is not None
-    with net._at_work:
+    with net._layers.at_work:
         works: list[tuple[int, Callable[[], object]]] = []  # the number of a step, and what runs it or a part of it
         first = 0
         for program in programs:
@@ -281,7 +281,7 @@ def time_plan(net: Net, iterations: int = 50, *, report: Callable[[int, float], 
     return PlanTimes(rows, seconds, passes, layouts_of(programs))
 
 
-def step_works(net: Net, program: Program | GpuProgram) -> list[tuple[int, Callable[[], object]]]:
+def step_works(net: Net, program: CpuProgram | GpuProgram) -> list[tuple[int, Callable[[], object]]]:
     """What a part of a plan runs one after the other, each with the number of its step, as `summary.plan_rows` counts them.
 
     A step that goes through the images of a batch one by one has several parts; one that runs once for a shape has none.
@@ -301,7 +301,7 @@ def step_works(net: Net, program: Program | GpuProgram) -> list[tuple[int, Calla
             continue
         for image in range(images) if images > 1 else [None]:
             for i in range(first, end):
-                chain = Chain(program.memory.device, program.memory.dtype)
+                chain = Chain(program.device, program.dtype)
                 program.launch_named(chain, actions[i], image)
                 works.append((rows[i], chain.run))
     return works

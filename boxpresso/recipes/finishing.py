@@ -23,8 +23,7 @@ from ..graph.dialects import settle
 from ..graph.prepare import select
 from ..layers.core import Trait, make_layer, traits_of
 from ..layers.core.boundary import Named
-from ..layers.core.layer import known_type
-from ..layers.core.replaced import acting
+from ..layers.core.registry import known_type
 from ..layers.core.served import SERVED
 from ..net.weights import LayerWeights, Row, Source, Weights, read_weights, save_weights
 from ..proto import LayerParameter, NetParameter, read_net
@@ -314,11 +313,11 @@ def targets_layer(maker: LayerParameter) -> tuple[Any, Any, str] | None:
     if "target" not in kind_of(maker) or len(maker.top) < 5 or foreign:
         return None
     device = open_device("cpu")
-    layer = make_layer(maker, device=device, phase="TRAIN")
+    layer = make_layer(maker, device=device, phase="TRAIN", axes=[0] * len(maker.bottom))
     bottom, top = ([Blob((), np.float32, device) for _ in names] for names in (maker.bottom, maker.top))
     with Named(layer):
         layer.setup(bottom, top)
-    return acting(layer).deviations()
+    return layer.deviations()
 
 
 def restored(heads: Sequence[Head], net: NetParameter, deploy: NetParameter | None, guided: bool) -> dict[str, str]:

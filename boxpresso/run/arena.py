@@ -1,57 +1,41 @@
-"""Where the values of a plan lie for given shapes: in blobs, beside each other in a concatenation, or in shared memory."""
+"""Where the values of a plan lie for given shapes: in blobs, beside each other in a concatenation, or in shared memory.
+
+`shared_memory` alone decides which values have one place, on the CPU and on a GPU; `Placement` says what the CPU's values are.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
+from typing import Any
 
 from ..graph.graph import LAST, PLAIN, Plan, Source, Step, Value
-from ..layers.core.lowering import Join, LastView, Planes, View
+from ..graph.passes import portions
+from ..layers.core.lowering import Extent, Join, LastView, Planes, View
 
 Key = tuple[Value, str]  # a value in a layout
-Base = tuple[str, str]  # ("blob", its name) or ("shared", a name)
+Base = tuple[str, Any]  # ("blob", its name) or ("shared", a name)
 ALIGN = 16  # elements that a value in shared memory begins at a multiple of, and has free behind it
 
 
 @dataclass(frozen=True)
-class Home:
-    """A channels-last array in a base: as lowering.Last, with an offset in place of memory. A plain value is one of
-    1 x 1 places and as many channels as an image of it has elements."""
+class Home(Extent):
+    """Where a value lies: in a base, from an element on. A plain value is one of 1 x 1 places and as many channels as an image
+    of it has elements."""
 
     base: Base
-    offset: int
-    images: int
-    channels: int
-    height: int
-    width: int
-    pitch: int
-    step: int
-
-    @property
-    def places(self) -> int:
-        """Pixels of an image."""
-        return self.height * self.width
-
-    @property
-    def inner(self) -> bool:
-        """Whether there is nothing between the elements of an image."""
-        return self.pitch == self.channels or self.places == 1
-
-    @property
-    def whole(self) -> bool:
-        """Whether there is nothing between any elements."""
-        return self.inner and (self.images == 1 or self.step == self.places * self.channels)
+    offset: int = 0
 
     @property
     def end(self) -> int:
         """The element of the base behind its last one."""
-        return self.end_of_one + (self.images - 1) * self.step
+        return self.offset + self.length
 
     @property
     def end_of_one(self) -> int:
         """The element of the base behind the last one of the first image."""
-        return self.offset + (self.height * self.width - 1) * self.pitch + self.channels
+        return self.offset + self.length_of_one
 
 
 @dataclass(frozen=True)
@@ -239,7 +223,7 @@ class Placement:
     def home(self, key: Key, base: Base, offset: int = 0) -> Home:
         """A home without gaps."""
         images, channels, height, width = self.dimensions(key)
-        return Home(base, offset, images, channels, height, width, channels, channels * height * width)
+        return Home(images, channels, height, width, channels, channels * height * width, base, offset)
 
     def blob(self, value: Value, name: str) -> Home:
         return self.home((value, PLAIN), ("blob", name))
@@ -326,28 +310,18 @@ class Placement:
 
     def place_join(self, step: Step) -> None:
         """Gives the operands of a concatenation their parts of its top, as far as possible."""
-        lowering = step.lowering
-        assert isinstance(lowering, Join)
         layout = self.plan.layouts[step.writes[0]]
         key = step.writes[0], layout
         self.default(key)
-        whole, at = self.homes[key], 0
-        shape = self.shape(key[0])
-        outer = prod(shape[: lowering.axis])
-        for value in step.reads:
+        whole = self.homes[key]
+        for portion in portions(step, self.source):
+            value, size, at = portion.value, portion.size, whole.offset + portion.at
             read = self.need(value, layout)
             if layout == LAST:
-                part = replace(whole, offset=whole.offset + at, channels=self.shape(value)[1])
-                at += part.channels
-            else:  # `outer` pieces of each operand, one behind the other in each of the whole's
-                piece = prod(self.shape(value)[lowering.axis :])
-                images = shape[0] if lowering.axis else 1
-                if outer not in (1, images) or (images > 1 and lowering.axis != 1):
-                    part = Home(whole.base, -1, outer, piece, 1, 1, piece, prod(shape[lowering.axis :]))
-                else:
-                    part = Home(whole.base, 0, images, piece, 1, 1, piece, whole.step)
-                part = replace(part, offset=whole.offset + at)
-                at += piece
+                part = replace(whole, offset=whole.offset + portion.start, channels=self.shape(value)[1])
+            else:  # pieces other than images are cut from a whole without gaps
+                apart = whole.step if portion.pieces in (1, whole.images) else portion.step
+                part = Home(portion.pieces, size, 1, 1, size, apart, whole.base, at)
             fits = layout == LAST or self.dimensions(read)[:2] == (part.images, part.channels)
             if fits and self.place(read, part, self.owner(key)):
                 continue
@@ -368,7 +342,7 @@ class Placement:
         self.default(source)
         from_, (images, channels, height, width) = self.homes[source], self.dimensions(key)
         step = from_.step if images == from_.images else channels * height * width
-        self.homes[key] = Home(from_.base, from_.offset, images, channels, height, width, channels, step)
+        self.homes[key] = Home(images, channels, height, width, channels, step, from_.base, from_.offset)
 
     def order(self) -> None:
         """Puts each copy where its source is there: into a join when all its operands are, others behind what makes them."""
@@ -399,9 +373,15 @@ class Shared:
 
 
 def shared_memory(
-    homes: Mapping[Key, Home], uses: Sequence[Sequence[Key]], groups: Sequence[tuple[int, int, int]] = ()
+    homes: Mapping[Any, Home],
+    uses: Sequence[Sequence[Any]],
+    groups: Sequence[tuple[int, int, int]] = (),
+    align: int = ALIGN,
+    behind: int = ALIGN,
 ) -> Shared:
-    """Gives bases of shared memory that are not needed at the same time each other's place.
+    """Gives bases of shared memory that are not needed at the same time each other's place, on the CPU and on a GPU.
+
+    The largest is placed first, each as low as it fits.
 
     Parameters
     ----------
@@ -412,6 +392,8 @@ def shared_memory(
     groups
         (first, end, images): actions that are done for one image after the other, all of them for each. What is used there
         alone holds one image at a time; what is used elsewhere too is needed for all of it.
+    align, behind
+        Elements that each base begins at a multiple of, and how many at least are free behind it.
     """
     spans: dict[Base, tuple[int, int]] = {}
     sizes: dict[Base, int] = {}
@@ -432,25 +414,45 @@ def shared_memory(
                 sizes[base] = of_one[base]
             else:
                 spans[base] = min(begin, first), max(last, end - 1)
+    rooms = {base: -(-(size + behind) // align) * align for base, size in sizes.items()}
     starts: dict[Base, int] = {}
     total = 0
     for base in sorted(spans, key=lambda b: -sizes[b]):
         first, last = spans[base]
         taken = sorted(
-            (starts[other], starts[other] + room(sizes[other]))
+            (starts[other], starts[other] + rooms[other])
             for other in starts
             if spans[other][0] <= last and first <= spans[other][1]
         )
         at = 0
         for begin, end in taken:
-            if at + room(sizes[base]) <= begin:
+            if at + rooms[base] <= begin:
                 break
             at = max(at, end)
         starts[base] = at
-        total = max(total, at + room(sizes[base]))
+        total = max(total, at + rooms[base])
     return Shared(starts, total, frozenset(single))
 
 
-def room(size: int) -> int:
-    """Elements that a value of that size takes in shared memory."""
-    return (size + 2 * ALIGN - 1) // ALIGN * ALIGN
+class Arena:
+    """The shared memory of a net's programs, which grows; `version` counts how often it went.
+
+    allocate: called with a size, gives that much memory.
+    """
+
+    def __init__(self, allocate: Callable[[int], Any]) -> None:
+        self.allocate, self.version, self.size = allocate, 0, 0
+        self.memory: Any = None
+
+    def grow(self, size: int) -> bool:
+        """At least so much; whether it lies elsewhere than before."""
+        if size <= self.size:
+            return False
+        self.drop()  # before more is taken
+        self.memory, self.size = self.allocate(size), size
+        return True
+
+    def drop(self) -> None:
+        """Gives the memory back."""
+        self.memory, self.size = None, 0
+        self.version += 1

@@ -16,7 +16,8 @@ from ..graph.connect import named
 from ..graph.graph import LAST, PLAIN, Plan, Source, Step
 from ..layers.core.lowering import Activation, Affine, After, Constant, Last, Lowering, Planes, Pointwise, layout
 from ..proto.errors import DeviceError
-from .arena import Action, Home, Key, Placement, shared_memory
+from .arena import Action, Arena, Home, Key, Placement, shared_memory
+from .program import Program
 
 Numbers = np.ndarray[Any, np.dtype[Any]]
 TURN = Kernels(Path(layout.__code__.co_filename).with_name("turn_last.cpp"))
@@ -28,26 +29,16 @@ class OddNumbers(Exception):
     """NaN or infinity where the layers are to be asked; no layer that runs once a forward has read what came of it."""
 
 
-class Memory:
-    """The shared memory of a net's programs, which grows; `version` counts how often."""
+def arena(device: Cpu, dtype: Any) -> Arena:
+    """The shared memory of a net's programs on the CPU: an array."""
 
-    def __init__(self, device: Cpu, dtype: Any) -> None:
-        self.device, self.dtype, self.version = device, np.dtype(dtype), 0
-        self.array: Numbers = device.empty((0,), dtype)
+    def allocate(count: int) -> Numbers:
+        try:
+            return device.empty((count,), dtype)
+        except MemoryError as error:
+            raise DeviceError(f"there is no memory left for the values of the plan ({error})") from error
 
-    def grow(self, count: int) -> None:
-        """At least `count` elements."""
-        if count > self.array.size:
-            self.drop()
-            try:
-                self.array = self.device.empty((count,), self.dtype)
-            except MemoryError as error:
-                raise DeviceError(f"there is no memory left for the values of the plan ({error})") from error
-
-    def drop(self) -> None:
-        """Gives the memory up."""
-        self.array = self.device.empty((0,), self.dtype)
-        self.version += 1
+    return Arena(allocate)
 
 
 def prepare(plan: Plan, source: Source) -> None:
@@ -73,33 +64,17 @@ def after(step: Step, source: Source) -> After:
     return After(affine, activation, shape[1] if len(shape) > 1 else 0, step.halved is not None)
 
 
-class Program:
-    """A plan for the shapes that the net's blobs have now.
+class CpuProgram(Program):
+    """A plan as launches in chains, and layers that run by themselves between them."""
 
-    Parameters
-    ----------
-    plan, source
-        The plan, whose steps are prepared, and the net that it is of.
-    memory
-        Shared memory.
-    forward
-        Runs layer number i by itself.
-    layers
-        The numbers of the layers that the plan is of.
-    """
+    device: Cpu
 
-    def __init__(
-        self, plan: Plan, source: Source, memory: Memory, forward: Callable[[int], None], layers: Sequence[int]
-    ) -> None:
-        self.plan, self.source, self.memory, self.forward, self.layers = plan, source, memory, forward, layers
-        self.placement = Placement(plan, source)
-        names = dict.fromkeys(name for i in layers for name in source.names[i][1])
-        self.shapes = [(source.blobs[name], source.blobs[name].shape) for name in names]
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.placement = Placement(self.plan, self.source)
         actions = self.placement.actions
         self.groups = self.group(actions)
         self.shared = shared_memory(self.placement.homes, [self.keys(action) for action in actions], self.groups)
-        bottoms = {name for names, _ in source.names for name in names}
-        self.read = {i for i in layers if bottoms.intersection(source.names[i][1])}  # layers whose tops others read
         self.once: Collection[int] = ()  # layers that run once a forward, and
         self.ran_once: Callable[[int], None] = lambda i: None  # what is called when one has
         self.version = -1
@@ -127,9 +102,9 @@ class Program:
             self.bound.append((blob, blob._data, blob._data.version))
             flat, start = whole.reshape(-1), 0
         else:
-            flat, start = self.memory.array, self.shared.starts[home.base]
+            flat, start = self.arena.memory, self.shared.starts[home.base]
         part = flat[start + home.offset : start + home.end]
-        return Last(part, home.images, home.channels, home.height, home.width, home.pitch, home.step)
+        return Last(home.images, home.channels, home.height, home.width, home.pitch, home.step, part)
 
     def release(self) -> None:
         """Lets go of the launches, and of the memory that they point to."""
@@ -137,28 +112,25 @@ class Program:
 
     def ready(self) -> bool:
         """Whether all memory is still where the launches find it."""
-        return self.version == self.memory.version and all(
+        return self.version == self.arena.version and all(
             blob._data is buffer and buffer.version == version for blob, buffer, version in self.bound
         )
 
     def record(self) -> None:
         """Makes the launches."""
-        self.memory.grow(self.shared.size)
-        self.version, self.bound, self.items, self.chains = self.memory.version, [], [], []
-        self.first: list[int] = []
+        self.arena.grow(self.shared.size)
+        self.version, self.bound, self.items, self.chains = self.arena.version, [], [], []
         chain: Chain | None = None
         for first, end, images in self.groups:
             actions = self.placement.actions[first:end]
             step = actions[0].step
             if actions[0].kind == "forward" and step is not None:
-                if isinstance(step.lowering, Constant):
-                    self.first.append(step.layer)
-                elif self.source.layers[step.layer].type != "Input":
+                if not isinstance(step.lowering, Constant) and self.source.layers[step.layer].type != "Input":
                     self.items.append(step.layer)
                     chain = None
                 continue
             if chain is None:
-                chain = Chain(self.memory.device, self.memory.dtype)
+                chain = Chain(self.device, self.dtype)
                 self.items.append(chain)
                 self.chains.append(chain)
             for image in range(images) if images > 1 else [None]:
@@ -200,7 +172,7 @@ class Program:
                 keys = self.placement.reads(step)[0], (step.writes[0], LAST)
                 homes = [self.placement.homes[key] for key in keys]
                 bottom, top = (
-                    Last(NOTHING, 1 if images > 1 else h.images, h.channels, h.height, h.width, h.pitch, h.step)
+                    Last(1 if images > 1 else h.images, h.channels, h.height, h.width, h.pitch, h.step, NOTHING)
                     for h in homes
                 )
                 if id(step) in self.placement.planar:
@@ -249,7 +221,7 @@ class Program:
             if (source.images, source.channels) != (target.images, target.channels):  # pieces of a whole without gaps
                 size = target.channels
                 source = replace(source, images=target.images, channels=size, height=1, width=1, pitch=size, step=size)
-            copier = Pointwise(self.memory.device, self.memory.dtype)
+            copier = Pointwise(self.device, self.dtype)
             copier.prepare(After())
             copier.record(chain, [source], target, None)
             return
@@ -258,20 +230,6 @@ class Program:
         blocks = last.images * -(-last.places // TURN.constants["CHUNK"])
         sides = layout(TURN, source, target, None, None)
         chain.add(kernel, blocks, source.memory, target.memory, sides, last.channels, last.places)
-
-    def begin(self, reshape: Callable[[int], None]) -> None:
-        """Gives the blobs the shapes of this program, and runs what depends on shapes alone."""
-        for blob, shape in self.shapes:
-            blob.shape = shape
-        if self.source.seen is not None:
-            for i in self.layers:  # these shapes are not those of the layers' last reshape
-                self.source.seen[i] = ()
-        if not self.ready():
-            for i in self.layers:  # what they launch may depend on what they remember of the last shape
-                reshape(i)
-            self.record()
-        for i in self.first:
-            self.forward(i)
 
     def run(self, dynamic: Collection[int]) -> int | None:
         """Runs all steps; dynamic: layers that may give their tops other shapes.
@@ -293,7 +251,7 @@ class Program:
             if item in self.once:
                 self.refuse_odd()
             before = [blob.shape for blob in self.source.tops[item]]
-            self.forward(item)
+            self.source.forward(item)
             if item in self.once:
                 self.ran_once(item)
             if item in self.read and item not in dynamic and before != [blob.shape for blob in self.source.tops[item]]:

@@ -17,12 +17,13 @@ import numpy as np
 from ..device import Blob, Buffer, Device, Kernels
 from ..device.chain import CHAIN
 from ..device.host import Cpu
-from ..graph.connect import AtWork, named
+from ..graph.connect import named
 from ..graph.graph import Plan, Source, Value, plain
 from ..layers.core import Layer, Trait
 from ..layers.core.lowering import POINTWISE, Constant, bf16_available
 from ..proto.errors import DeviceError, LayerError, ModelError
-from .cpu import TURN, Memory, OddNumbers, Program, prepare
+from .cpu import TURN, CpuProgram, OddNumbers, arena, prepare
+from .layers import Layers
 from .layout import optimise
 
 PROGRAMS = 32  # shapes whose programs are kept
@@ -36,8 +37,8 @@ class Part:
 
     def __init__(self, plan: Plan, layers: range, source: Source) -> None:
         self.plan, self.layers = plan, layers
-        self.programs: OrderedDict[Shapes, Program] = OrderedDict()
-        self.now: Program | None = None
+        self.programs: OrderedDict[Shapes, CpuProgram] = OrderedDict()
+        self.now: CpuProgram | None = None
         self.channels: list[int] = []  # that its steps were prepared for
         made: set[str] = set()
         reads: dict[str, None] = {}
@@ -61,11 +62,6 @@ class Runner:
         Names of blobs.
     device, dtype
         The CPU and what the net computes in.
-    run
-        Two functions of a layer's number: one runs it, reshaping it first where a bottom's shape changed, the other gives its
-        tops the shapes that follow from those of its bottoms.
-    at_work
-        True while the net itself uses its blobs.
     fast_math
         Whether sums may be less exact than float32's.
     bf16
@@ -74,23 +70,21 @@ class Runner:
 
     def __init__(
         self,
-        source: Source,
+        source: Layers,
         inputs: Sequence[str],
         outputs: Sequence[str],
         device: Device,
         dtype: Any,
-        run: tuple[Callable[[int], None], Callable[[int], None]],
-        at_work: AtWork,
         fast_math: bool = False,
         bf16: bool = False,
     ) -> None:
-        self.source, self.inputs, (self.forward, self.reshape_layer) = source, list(inputs), run
-        self.at_work, self.fast_math, self.bf16 = at_work, fast_math, bf16
+        self.source, self.inputs, self.at_work = source, list(inputs), source.at_work
+        self.fast_math, self.bf16 = fast_math, bf16
         self.device, self.dtype = device, np.dtype(dtype)
         if isinstance(device, Cpu):
-            self.memory = Memory(device, dtype)
+            self.arena = arena(device, dtype)
         # Called before a program, or with None all layers by themselves, take memory; raises where that is too much.
-        self.counted: Callable[[Program | None], None] = lambda program: None
+        self.counted: Callable[[CpuProgram | None], None] = lambda program: None
         self.planned = False
         self.plans: list[Plan] | None = None  # made already, for `files`
         self.parts: list[Part] = []
@@ -284,7 +278,7 @@ class Runner:
         changes = [blob._data is not buffer or buffer.settle() != version for blob, buffer, version in self.packed]
         return any(changes)  # all of them settled
 
-    def program(self, part: Part) -> Program | None:
+    def program(self, part: Part) -> CpuProgram | None:
         """The program of a part for the shapes of what it reads; None where that is empty."""
         shapes = tuple(self.source.blobs[name].shape for name in part.reads)
         if any(0 in shape for shape in shapes):
@@ -297,11 +291,11 @@ class Runner:
             if self.channels(part) != part.channels:
                 part.programs.clear()
                 self.prepare(part)
-            program = Program(part.plan, self.source, self.memory, self.forward, part.layers)
+            program = self.made(part)
             program.once, program.ran_once = self.once, self.note
             self.counted(program)
-            if program.shared.size > self.memory.array.size:  # gives the old memory back before more is taken
-                self.memory.drop()
+            if program.shared.size > self.arena.size:  # gives the old memory back before more is taken
+                self.arena.drop()
                 self.release_old()
             program.record()
             part.programs[shapes] = program
@@ -309,15 +303,19 @@ class Runner:
                 part.programs.popitem(last=False)
             part.now = None
         if program is not part.now or not program.ready():
-            program.begin(self.reshape_layer)
+            program.begin()
             part.now = program
             self.release_old()
         part.programs.move_to_end(shapes)
         return program
 
+    def made(self, part: Part) -> CpuProgram:
+        """The program of a part for the shapes of now."""
+        return CpuProgram(part.plan, self.source, self.device, self.dtype, self.arena, part.layers)
+
     def release_old(self) -> None:
         """Programs of memory that is not that of now let go of it: they would only keep it from being freed."""
-        for program in (p for part in self.parts for p in part.programs.values() if p.version != self.memory.version):
+        for program in (p for part in self.parts for p in part.programs.values() if p.version != self.arena.version):
             program.release()
 
     # Running
@@ -362,11 +360,11 @@ class Runner:
         """Gives the tops of layers the shapes of a forward; where one refuses them, those before it have run."""
         try:
             for i in layers:
-                self.reshape_layer(i)
+                self.source.reshape(i)
         except LayerError:
             self.run_layers(layers.start)
             for i in layers:
-                self.forward(i)
+                self.source.forward(i)
             raise
 
     def restart(self) -> None:
@@ -381,7 +379,7 @@ class Runner:
             program = self.program(part)
             if program is None:  # nothing in it
                 for i in part.layers:
-                    self.forward(i)
+                    self.source.forward(i)
                     if i in self.once:
                         self.note(i)
                 part.now = None
@@ -416,7 +414,7 @@ class Runner:
                         blob.reshape(*made.shape)
                         blob.copy_data(made)
             elif self.source.layers[i].param.bottom:
-                self.forward(i)
+                self.source.forward(i)
 
     def run_on(self, last: int) -> None:
         """Runs the layers after `last` by themselves, which has given its tops other shapes than the plan was made for."""
@@ -426,7 +424,7 @@ class Runner:
         self.shapes = {name: blobs[name].shape for name in values}
         self.compute({name: value for name, value in values.items() if id(blobs[name]._data) not in whole})
         for i in range(last + 1, len(self.source.layers)):
-            self.forward(i)
+            self.source.forward(i)
 
     # What a script sees
 
@@ -472,11 +470,15 @@ class Runner:
         return Buffer.over(self.device, buffer.dtype, buffer.before.size, host=buffer.before)
 
     def compute(self, values: Mapping[str, Value], more: Collection[int] = ()) -> None:
-        """Gives blobs what the last forward left out, by running layers, and `more` of them, on Blobs of their own."""
+        """Gives blobs what the last forward left out, by running layers, and `more` of them, on Blobs of their own.
+
+        What such a one gives that lies in a blob since the forward is not taken: a script may have changed what it reads.
+        """
         if not (values or more):
             return
         self.counted(None)
-        for i in sorted({*self.needed(values.values()), *more}):
+        needed = set(self.needed(values.values()))
+        for i in sorted({*needed, *more}):
             layer, (bottom_names, top_names) = self.source.layers[i], self.source.names[i]
             bottoms = [self.value(self.root(value)) for value in self.reads[i]]
             tops = [Blob((), self.dtype, self.device) for _ in self.writes[i]]
@@ -485,9 +487,9 @@ class Runner:
             with named(layer), self.as_packed(layer):
                 layer.reshape(bottoms, tops)
                 layer.forward(bottoms, tops)
-            self.computed.update(zip(self.writes[i], tops))
-            if self.source.seen is not None:  # the layer has been reshaped for other blobs
-                self.source.seen[i] = ()
+            given = zip(self.writes[i], tops)
+            self.computed.update((v, top) for v, top in given if i in needed or v not in self.available)
+            self.source.seen[i] = ()  # the layer has been reshaped for other blobs
         for name, value in values.items():
             result, blob = self.value(self.root(value)), self.source.blobs[name]
             for other in [n for n in self.stale if self.source.blobs[n]._data is blob._data]:  # they hold it too
@@ -556,7 +558,7 @@ class Runner:
         self.computed.clear()
         self.users = {}
 
-    def describe(self) -> list[Program]:
+    def describe(self) -> list[CpuProgram]:
         """The programs of the net's parts for the shapes of now; none where the net has no plan."""
         if self.changed() or not self.planned:
             self.materialise()
@@ -565,15 +567,11 @@ class Runner:
             programs = [self.program(part) for part in self.parts]
         return [program for program in programs if program is not None]
 
-    def sketch(self) -> list[Program]:
+    def sketch(self) -> list[CpuProgram]:
         """As `describe`, but of programs that cannot run: nothing is compiled, packed or run for it."""
         parts = self.parts if self.planned else self.parts_of(self.plans or self.optimised())
         empty = [any(blob.count == 0 for i in part.layers for blob in self.source.tops[i]) for part in parts]
-        return [
-            Program(part.plan, self.source, self.memory, self.forward, part.layers)
-            for part, nothing in zip(parts, empty)
-            if not nothing
-        ]
+        return [self.made(part) for part, nothing in zip(parts, empty) if not nothing]
 
 
 def wants_bf16(precision: str, device: Device, dtype: Any, planned: bool) -> bool:

@@ -83,7 +83,8 @@ class Suppression:
         setattr(param, last, overlap)
         if message.detection_output_param.HasField("save_output_param"):
             message.detection_output_param.ClearField("save_output_param")  # files are not written again
-        layer = make_layer(message, device=net.device, dtype=net.dtype)
+        axes = [values[each].ndim for each in self.bottoms]
+        layer = make_layer(message, device=net.device, dtype=net.dtype, axes=axes)
         bottom = []
         for each in self.bottoms:
             blob = Blob(values[each].shape, net.dtype, net.device)

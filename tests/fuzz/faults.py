@@ -22,7 +22,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 PASSES, LAYOUT, ARENA = "boxpresso/graph/passes.py", "boxpresso/run/layout.py", "boxpresso/run/arena.py"
 RUNNER, PROGRAM, ARRAY = "boxpresso/run/runner.py", "boxpresso/run/cpu.py", "boxpresso/device/array.py"
-NUMBERS, VIEWS = "tests/test_plan.py", ("tests/test_script_views.py",)
+NUMBERS, VIEWS = "tests/run/test_plan.py", ("tests/net/test_script_views.py",)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,7 +66,7 @@ FAULTS = [
     Fault("an input that is overwritten keeps its first value", RUNNER, "[*outputs, *(name for name in sources if self.last[name][1])]", "outputs", VIEWS),
     Fault("parts of a net forget what they read", "boxpresso/net/net.py", "self._runner.make_way(written - read)", "self._runner.make_way(written)", VIEWS),
     # Memory of blobs
-    Fault("a layer in place changes what shares its memory", "boxpresso/net/net.py", "                self._part_memory(layer, bottom, top)\n", "                pass\n"),
+    Fault("a layer in place changes what shares its memory", "boxpresso/run/layers.py", "                self.part_memory(layer, bottom, top)\n", "                pass\n"),
     Fault("a blob's memory is given twice at a time", ARENA, "all(other in (key, owner) or end < first or begin > last for", "all(True for"),
     Fault(
         "a layer reads the blob of the value's name", ARENA,
@@ -97,31 +97,31 @@ FAULTS = [
     Fault("down of a maximum of 2 x 2 is not looked at", "boxpresso/layers/dense/pooling.py", "            and not self.down\n", ""),
     Fault("eps of a folded BatchNorm", "boxpresso/layers/norm/batch_norm.py", "scale = 1 / np.sqrt(variance * by + self.eps)", "scale = 1 / np.sqrt(variance * by)",),
     Fault("the factor of a folded BatchNorm's mean", "boxpresso/layers/norm/batch_norm.py", "Affine(scale, -mean * by * scale)", "Affine(scale, -mean * scale)"),
-    Fault("a factor of 0 of a folded BatchNorm", "boxpresso/layers/norm/batch_norm.py", "by = 1 / factor[0] if factor[0] else 0.0", "by = 1 / factor[0] if factor[0] else 1.0", (NUMBERS, "tests/test_normalisation.py")),
-    Fault("a BatchNorm of the batch is folded", "boxpresso/layers/norm/batch_norm.py", "        if not self.running:\n            return None\n        mean, variance, factor", "        mean, variance, factor", (NUMBERS, "tests/test_normalisation.py")),
+    Fault("a factor of 0 of a folded BatchNorm", "boxpresso/layers/norm/batch_norm.py", "by = 1 / factor[0] if factor[0] else 0.0", "by = 1 / factor[0] if factor[0] else 1.0", (NUMBERS, "tests/layers/norm/test_normalisation.py")),
+    Fault("a BatchNorm of the batch is folded", "boxpresso/layers/norm/batch_norm.py", "        if not self.running:\n            return None\n        mean, variance, factor", "        mean, variance, factor", (NUMBERS, "tests/layers/norm/test_normalisation.py")),
     Fault("a folded Scale has no bias", "boxpresso/layers/norm/scale.py", "channel_affine(values[0], values[1] if self.bias else None)", "channel_affine(values[0], None)"),
-    Fault("a Scale of another axis is folded", "boxpresso/layers/norm/scale.py", "if not self.learned or not self.by_channel:\n            return None\n        values", "if not self.learned:\n            return None\n        values", (NUMBERS, "tests/test_normalisation.py")),
+    Fault("a Scale of another axis is folded", "boxpresso/layers/norm/scale.py", "if not self.learned or not self.by_channel:\n            return None\n        values", "if not self.learned:\n            return None\n        values", (NUMBERS, "tests/layers/norm/test_normalisation.py")),
     Fault("transposed weights", "boxpresso/layers/dense/lowerings.py", "            if self.transposed:\n", "            if False:\n"),
     # Memory
     Fault("memory of values that are used by one action", ARENA, "if spans[other][0] <= last and first <= spans[other][1]", "if spans[other][0] < last and first < spans[other][1]"),
     Fault("memory of a value that is used again later", ARENA, "spans[home.base] = spans.get(home.base, (i, i))[0], i", "spans[home.base] = spans.get(home.base, (i, i))"),
     Fault("memory one image at a time is needed elsewhere too", ARENA, "if first <= begin and last < end:", "if first <= begin:"),
-    Fault("a part of a concatenation lies at its start", ARENA, "part = replace(whole, offset=whole.offset + at, channels=self.shape(value)[1])", "part = replace(whole, offset=whole.offset, channels=self.shape(value)[1])"),
+    Fault("a part of a concatenation lies at its start", ARENA, "part = replace(whole, offset=whole.offset + portion.start, channels=self.shape(value)[1])", "part = replace(whole, offset=whole.offset, channels=self.shape(value)[1])"),
     Fault("an operand without gaps lies in a concatenation", ARENA, "if (key in self.inner and not home.inner) or (key in self.whole and not home.whole):\n            return False", "pass"),
     Fault("a copy comes before what it copies", ARENA, "                actions += copies.get(key, [])\n", "                actions[-1:-1] = copies.get(key, [])\n"),
     # Training
-    Fault("multistep an iteration late", "boxpresso/train/rates.py", "iteration >= values[self.step]:\n            self.step += 1\n        return", "iteration > values[self.step]:\n            self.step += 1\n        return", ("tests/test_solver.py", "tests/test_updates.py")),
-    Fault("step an iteration late", "boxpresso/train/rates.py", "self.step = iteration // self.param.stepsize", "self.step = max(0, iteration - 1) // self.param.stepsize", ("tests/test_solver.py", "tests/test_updates.py")),
-    Fault("restore without the update's history", "boxpresso/train/snapshots.py", "        target[...] = array.reshape(target.shape)\n", "        pass\n", ("tests/test_solver.py", "tests/test_training.py", "tests/test_weights.py")),
-    Fault("restore without the rate's step", "boxpresso/train/snapshots.py", "    rates.progress = state.step, state.lowest, state.last_event\n", "", ("tests/test_solver.py", "tests/test_training.py")),
-    Fault("restore one iteration late", "boxpresso/train/snapshots.py", "    return state.iter\n", "    return state.iter + 1\n", ("tests/test_solver.py", "tests/test_training.py")),
-    Fault("Adam's correction of an iteration before", "boxpresso/train/updates.py", "rate * math.sqrt(1 - p.momentum2**t) / (1 - p.momentum**t)", "rate * math.sqrt(1 - p.momentum2 ** (t + 1)) / (1 - p.momentum ** (t + 1))", ("tests/test_updates.py", "tests/test_solver.py")),
+    Fault("multistep an iteration late", "boxpresso/train/rates.py", "iteration >= values[self.step]:\n            self.step += 1\n        return", "iteration > values[self.step]:\n            self.step += 1\n        return", ("tests/train/test_solver.py", "tests/train/test_updates.py")),
+    Fault("step an iteration late", "boxpresso/train/rates.py", "self.step = iteration // self.param.stepsize", "self.step = max(0, iteration - 1) // self.param.stepsize", ("tests/train/test_solver.py", "tests/train/test_updates.py")),
+    Fault("restore without the update's history", "boxpresso/train/snapshots.py", "        target[...] = array.reshape(target.shape)\n", "        pass\n", ("tests/train/test_solver.py", "tests/train/test_verbs.py", "tests/net/test_weights.py")),
+    Fault("restore without the rate's step", "boxpresso/train/snapshots.py", "    rates.progress = state.step, state.lowest, state.last_event\n", "", ("tests/train/test_solver.py", "tests/train/test_verbs.py")),
+    Fault("restore one iteration late", "boxpresso/train/snapshots.py", "    return state.iter\n", "    return state.iter + 1\n", ("tests/train/test_solver.py", "tests/train/test_verbs.py")),
+    Fault("Adam's correction of an iteration before", "boxpresso/train/updates.py", "rate * math.sqrt(1 - p.momentum2**t) / (1 - p.momentum**t)", "rate * math.sqrt(1 - p.momentum2 ** (t + 1)) / (1 - p.momentum ** (t + 1))", ("tests/train/test_updates.py", "tests/train/test_solver.py")),
     # Gradients
-    Fault("a top that backward reads is overwritten", "boxpresso/net/net.py", "            if writer.reads_top and writer.overwritten is None:\n", "            if False:\n", ("tests/test_net.py",)),
-    Fault("a diff for a parameter that does not learn", "boxpresso/net/gradients.py", "layer.param.param[i].lr_mult == 0:", "layer.param.param[i].lr_mult < 0:", ("tests/test_net.py", "tests/test_updates.py", "tests/test_solver.py")),
-    Fault("propagate_down: false yields to force_backward", "boxpresso/net/gradients.py", "and not refused[j]", "", ("tests/test_net.py",)),
-    Fault("a cut-off blob stays cut off though another layer reads it", "boxpresso/net/gradients.py", "skipped.discard(name) if down else skipped.add(name)", "None if down else skipped.add(name)", ("tests/test_net.py",)),
-    Fault("a layer after the last loss runs backward", "boxpresso/net/gradients.py", "            if skip or not contributes:\n", "            if skip:\n", ("tests/test_net.py",)),
+    Fault("a top that backward reads is overwritten", "boxpresso/run/layers.py", "            if tops[:1] == [name] and writer.reads_top and writer.overwritten is None:\n", "            if False:\n", ("tests/net/test_net.py",)),
+    Fault("a diff for a parameter that does not learn", "boxpresso/net/gradients.py", "layer.param.param[i].lr_mult == 0:", "layer.param.param[i].lr_mult < 0:", ("tests/net/test_net.py", "tests/train/test_updates.py", "tests/train/test_solver.py")),
+    Fault("propagate_down: false yields to force_backward", "boxpresso/net/gradients.py", "and not refused[j]", "", ("tests/net/test_net.py",)),
+    Fault("a cut-off blob stays cut off though another layer reads it", "boxpresso/net/gradients.py", "skipped.discard(name) if down else skipped.add(name)", "None if down else skipped.add(name)", ("tests/net/test_net.py",)),
+    Fault("a layer after the last loss runs backward", "boxpresso/net/gradients.py", "            if skip or not contributes:\n", "            if skip:\n", ("tests/net/test_net.py",)),
 ]  # fmt: skip
 
 

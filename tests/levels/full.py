@@ -11,14 +11,15 @@ from pathlib import Path
 
 import pytest
 
-TESTS = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(TESTS))
-from levels import LEVELS, Emulated, at  # noqa: E402
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from places import TESTS
+
+from levels import LEVELS, Emulated, at
 
 
 def main(name: str, words: list[str]) -> int:
     os.environ["BOXPRESSO_DEVICE"] = "cpu"
-    files = [str(p) for p in sorted(TESTS.glob("test_*.py")) if "from harness import" in p.read_text(encoding="utf-8")]
+    files = [str(p) for p in sorted(TESTS.rglob("test_*.py")) if "from harness import" in p.read_text(encoding="utf-8")]
     with at(LEVELS[name]) as made:
         code = pytest.main(["-q", "-p", "no:xdist", "-p", "no:cacheprovider", "-m", "not cuda", *(words or files)])
     if isinstance(made, Emulated):

@@ -14,8 +14,10 @@ from pathlib import Path
 
 import pytest
 
-TESTS = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(TESTS))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from places import ROOMS, TESTS
+
+sys.path[1:1] = map(str, ROOMS)
 from test_threaded import launch_all  # noqa: E402
 
 from threaded import all_kernels, can_sanitize, races, threaded  # noqa: E402
@@ -26,9 +28,9 @@ def main(words: list[str]) -> int:
     with tempfile.TemporaryDirectory() as folder:
         records = Path(folder) / "records"
         files = [
-            str(p) for p in sorted(TESTS.glob("test_*.py")) if "from harness import" in p.read_text(encoding="utf-8")
+            str(p) for p in sorted(TESTS.rglob("test_*.py")) if "from harness import" in p.read_text(encoding="utf-8")
         ]
-        files.remove(str(TESTS / "test_threaded.py"))
+        files.remove(str(TESTS / "device" / "test_threaded.py"))
         with threaded(records=records, recorded=8) as made:
             code = pytest.main(["-q", "-p", "no:xdist", "-m", "not cuda", *(words or files)])
             launch_all()

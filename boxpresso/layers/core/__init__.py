@@ -4,7 +4,8 @@ Read layer.py first.
 """
 
 from .filler import fill
-from .layer import REGISTRY, Layer, check_arity, discover, layer_class, make_layer, traits_of
+from .layer import REGISTRY, Layer
+from .registry import check_arity, discover, layer_class, make_layer, traits_of
 from .run import run_layer
 from .traits import Trait
 

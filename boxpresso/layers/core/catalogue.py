@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ...proto import LayerParameter, ModelError, nearest, parse_text
-from .layer import REGISTRY, Arity, Layer, discover
+from .layer import REGISTRY, Arity, Layer
+from .registry import discover
 from .traits import Trait
 
 SCHEMA = Path(__file__).parents[2] / "proto" / "boxpresso.proto"

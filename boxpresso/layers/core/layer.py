@@ -9,15 +9,7 @@ A user's own layer is such a class in the user's own file; importing that file r
 
 from __future__ import annotations
 
-import functools
-import importlib
-import importlib.util
-import os
-import pkgutil
-import re
-import threading
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Collection, Mapping, Sequence
 from types import ModuleType
 from typing import Any, ClassVar, NamedTuple, Protocol, Union, cast
 
@@ -26,7 +18,7 @@ import numpy as np
 from ...device import AnyArray, Array, Blob, Check, Device, Kernels
 from ...device.signature import dtype_of
 from ...proto import LayerParameter
-from ...proto.errors import LayerError, ModelError, nearest
+from ...proto.errors import LayerError, nearest
 from ...proto.limits import LIMITS
 from .filler import Fills, Seed
 from .gpu_lowering import AffineLast, ForwardLast, GpuLowering, OnLast
@@ -38,7 +30,6 @@ from .traits import Trait, with_implied
 REGISTRY: dict[str, type[Layer]] = {}  # by lower-case type name
 Arity = Union[int, tuple[int, "int | None"], None]  # exactly, (from, to) with None for no end, or any number
 Shapes = tuple[tuple[int, ...], ...]
-_discovered = threading.Event()
 OF_FORWARD = ("fuse", "lower", "lower_gpu", "lower_last")  # methods that say how a plan does what forward does
 
 
@@ -138,6 +129,7 @@ class Layer:
     updates_parameters = False
     # Whether a later layer works in place on one of its tops, which then must not lie in a bottom's memory.
     apart = False
+    stands_for: str = ""  # the type in the prototxt of one that was made in another's place
 
     # What goes with a trait (traits.py)
     output_axis = 1  # of a linear map: the axis of its top along which its outputs lie
@@ -312,6 +304,21 @@ class Layer:
     def lower(self, bottom: list[Blob], top: list[Blob]) -> Lowering | None:
         """How this layer runs in a plan, on channels-last arrays (core/lowering.py); None: by its own forward alone."""
         return None
+
+    @classmethod
+    def stand_in(cls, param: Any, axes: Sequence[int], modules: Collection[str]) -> str:
+        """The type of the layer that is made in place of one of this class, as for Module and Python; "" for this class.
+
+        Parameters
+        ----------
+        param
+            The LayerParameter.
+        axes
+            How many axes each bottom has.
+        modules
+            The names of the modules that a Python layer may import.
+        """
+        return ""
 
     @classmethod
     def window_of(cls, param: LayerParameter) -> Window | None:
@@ -545,107 +552,3 @@ class Layer:
     def kernel_files(cls) -> list[Kernels]:
         """The Kernels that are attributes of the class, so that a Net can compile them all at once."""
         return [value for base in cls.__mro__ for value in vars(base).values() if isinstance(value, Kernels)]
-
-
-def discover() -> None:
-    """Imports every module of every family of `boxpresso.layers`, which registers their types."""
-    if _discovered.is_set():
-        return
-    package = importlib.import_module(__package__.rpartition(".")[0])
-    for module in sorted(pkgutil.walk_packages(package.__path__, f"{package.__name__}."), key=lambda m: m.name):
-        importlib.import_module(module.name)
-    _discovered.set()
-
-
-@functools.cache
-def modules() -> dict[str, str]:
-    """{a module's file name without underscores: its full name} of all modules of layers."""
-    package = importlib.import_module(__package__.rpartition(".")[0])
-    result = {}
-    for folder in package.__path__:
-        for family in sorted(os.scandir(folder), key=lambda each: (each.name != "core", each.name)):
-            names = os.listdir(family) if family.is_dir() else []  # a family's module goes before one of core
-            stems = [name[:-3] for name in names if name.endswith(".py") and name != "__init__.py"]
-            result.update({stem.replace("_", ""): f"{package.__name__}.{family.name}.{stem}" for stem in stems})
-    return result
-
-
-@functools.cache
-def texts() -> dict[str, str]:
-    """{a module of layers: its text in lower case}."""
-    specs = {module: importlib.util.find_spec(module) for module in modules().values()}
-    return {m: Path(s.origin).read_text(encoding="utf-8").lower() for m, s in specs.items() if s and s.origin}
-
-
-@functools.cache
-def import_home(type: str) -> None:
-    """Imports the module that registers a type, if there is one: the one that is called so, as most are, or else those whose
-    texts have the name in quotes, until the type is there."""
-    if _discovered.is_set():
-        return
-    name, ours = type.lower(), f"{__package__.rpartition('.')[0]}."
-    if home := modules().get(name):
-        importlib.import_module(home)
-    for module, text in texts().items() if not registered(name, ours) else ():
-        if f'"{name}"' in text:
-            importlib.import_module(module)
-            if registered(name, ours):
-                return
-
-
-def registered(name: str, ours: str) -> bool:
-    """Whether a class of our modules has a type; one of a user's own makes the search go on, so that a name that both have is
-    refused."""
-    return name in REGISTRY and REGISTRY[name].__module__.startswith(ours)
-
-
-def layer_class(type: str, name: str) -> type[Layer]:
-    """The class of a layer type, in any case, of which only the module is imported; of CuDNNConvolution and its like the plain
-    one's, whose kernels choose themselves.
-
-    Raises ModelError naming the layer and the nearest known type.
-    """
-    known = known_type(type)
-    if known is None:
-        names = sorted({n for cls in REGISTRY.values() for n in cls.types})
-        raise ModelError(
-            f"layer {name!r} has the unknown type {type!r}{nearest(type, names)}; a type of your own is known once its "
-            "module is imported: Net(..., python_layers=[MODULE]), or --python-layers MODULE of the command"
-        )
-    return known
-
-
-def known_type(type: str) -> type[Layer] | None:
-    """The same; None for a type that is unknown."""
-    wanted = type.lower(), re.sub("^cudnn", "", type.lower())
-    for each in wanted:
-        import_home(each)
-        if each in REGISTRY:
-            return REGISTRY[each]
-    discover()
-    return REGISTRY.get(wanted[0]) or REGISTRY.get(wanted[1])
-
-
-def traits_of(type: str) -> Trait:
-    """The traits of a layer type of a prototxt, in any case; none for a type that is unknown.
-
-    >>> Trait.VIEW in traits_of("Flatten")
-    True
-    """
-    known = known_type(type)
-    return Trait.NONE if known is None else known.traits
-
-
-def make_layer(param: Any, *, device: Device, dtype: Any = np.float32, phase: str = "TEST", seed: int = 0) -> Layer:
-    """The layer that a LayerParameter describes."""
-    return layer_class(param.type, param.name)(param, device=device, dtype=dtype, phase=phase, seed=seed)
-
-
-def check_arity(layer: Layer, bottoms: int, tops: int) -> None:
-    """Raises LayerError when the prototxt gives a layer the wrong number of bottoms or tops."""
-    for what, count, arity in (("bottoms", bottoms, layer.bottoms), ("tops", tops, layer.tops)):
-        if arity is None:
-            continue
-        low, high = (arity, arity) if isinstance(arity, int) else arity
-        text = str(low) if low == high else f"{low} or more" if high is None else f"{low} to {high}"
-        layer.need(low <= count and (high is None or count <= high), f"takes {text} {what}, the prototxt gives {count}")

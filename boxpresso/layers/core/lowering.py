@@ -82,13 +82,12 @@ class Activation:
 
 
 @dataclass(frozen=True)
-class Last:
-    """A channels-last array: element (n, c, y, x) at memory[n * step + (y * width + x) * pitch + c].
+class Extent:
+    """How an array lies in flat memory: element (n, c, y, x) at n * step + (y * width + x) * pitch + c, channels last.
 
-    Of pitch 0 it is planes, as Caffe has them: element (n, c, y, x) at memory[n * step + (c * height + y) * width + x].
+    Of pitch 0 it is planes, as Caffe has them: element (n, c, y, x) at n * step + (c * height + y) * width + x.
     """
 
-    memory: Numbers  # flat, from the first element on
     images: int
     channels: int
     height: int
@@ -102,14 +101,36 @@ class Last:
         return self.height * self.width
 
     @property
-    def contiguous(self) -> bool:
-        """Whether there is nothing between its elements."""
-        return (self.pitch == self.channels or self.places == 1) and self.contiguous_images
+    def inner(self) -> bool:
+        """Whether there is nothing between the elements of an image."""
+        return self.pitch == self.channels or self.places == 1
+
+    @property
+    def whole(self) -> bool:
+        """Whether there is nothing between any elements."""
+        return self.inner and (self.images == 1 or self.step == self.places * self.channels)
 
     @property
     def contiguous_images(self) -> bool:
         """Whether the images lie beside each other."""
         return self.images == 1 or self.step == self.places * self.pitch
+
+    @property
+    def length_of_one(self) -> int:
+        """The elements of memory from the first to the last one of an image."""
+        return (self.places - 1) * self.pitch + self.channels
+
+    @property
+    def length(self) -> int:
+        """The elements of memory from the first to the last one."""
+        return self.length_of_one + (self.images - 1) * self.step
+
+
+@dataclass(frozen=True)
+class Last(Extent):
+    """An array where it lies."""
+
+    memory: Numbers  # flat, from the first element on
 
     def image(self, number: int) -> Last:
         """One of the images."""

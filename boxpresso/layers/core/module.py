@@ -1,13 +1,16 @@
-"""Module: a layer of makefile/frcnn's loadable modules, run by the layer of the same name here."""
+"""Module: a layer of makefile/frcnn's loadable modules; the layer of the same name here is made in its place."""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
+from typing import Any
+
 from ...device import Blob
-from .replaced import Replaced
+from .layer import Layer
 
 
-class ModuleLayer(Replaced, type="Module", param=("module_param", "python_param"), bottoms=None, tops=None):
-    """A layer that a program loads from a library of its own; here the layer type of that name runs in its place.
+class ModuleLayer(Layer, type="Module", param=("module_param", "python_param"), bottoms=None, tops=None):
+    """A layer that a program loads from a library of its own; here the layer type of that name is made in its place.
 
     Parameters
     ----------
@@ -40,8 +43,11 @@ class ModuleLayer(Replaced, type="Module", param=("module_param", "python_param"
     [1.0, 2.0]
     """
 
+    @classmethod
+    def stand_in(cls, param: Any, axes: Sequence[int], modules: Collection[str]) -> str:
+        param.python_param.param_str = param.module_param.param_str
+        type: str = param.module_param.type
+        return "" if type.lower() == "module" else type
+
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
-        p = self.param.module_param
-        self.need(p.type and p.type.lower() != "module", f"module_param must give the type of a layer, got {p.type!r}")
-        self.param.python_param.param_str = p.param_str
-        self.replace(p.type, bottom, top)
+        self.need(False, f"module_param must give the type of a layer, got {self.param.module_param.type!r}")

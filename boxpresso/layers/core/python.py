@@ -8,8 +8,9 @@ import importlib.util
 import inspect
 import sys
 import types
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from importlib.machinery import ModuleSpec
 from typing import Any
 
 import numpy as np
@@ -17,8 +18,7 @@ import numpy as np
 from ...device import AnyArray, Array, Blob
 from ...proto.errors import LayerError, ModelError, nearest
 from . import Layer
-from .layer import known_type
-from .replaced import Replaced
+from .registry import known_type
 from .served import SERVED, served
 
 Numpy = np.ndarray[Any, Any]
@@ -107,8 +107,8 @@ class Blobs(list[View]):
         return view
 
 
-class Python(Replaced, type="Python", param="python_param"):
-    """Runs a user's class (see PythonLayer), or the layer of Boxpresso that replaces a class of old nets.
+class Python(Layer, type="Python", param="python_param"):
+    """Runs a user's class (see PythonLayer). For a class of old nets the layer of Boxpresso that replaces it is made instead.
 
     The replaced classes are those of core/served.py (docs/forks.md lists them), such as rpn.proposal_layer ProposalLayer
     of py-faster-rcnn and rotation.rproposal_layer ProposalLayer of RRPN.
@@ -161,12 +161,19 @@ class Python(Replaced, type="Python", param="python_param"):
     [2.0, 4.0]
     """
 
+    @classmethod
+    def stand_in(cls, param: Any, axes: Sequence[int], modules: Collection[str]) -> str:
+        p = param.python_param
+        known = p.module not in modules and (p.module, p.layer) in SERVED
+        return served(p.module, p.layer, axes, len(param.top)) if known else ""
+
+    @property
+    def repeatable(self) -> bool:
+        return False  # nobody knows
+
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.python_param
         allowed = {getattr(m, "__name__", m): m for m in self.python_layers}
-        if p.module not in allowed and (p.module, p.layer) in SERVED:
-            self.replace(served(p.module, p.layer, [len(blob.shape) for blob in bottom], len(top)), bottom, top)
-            return
         self.need(
             p.module in allowed,
             f"runs the class {p.layer!r} of the Python module {p.module!r}, which was not allowed; if you trust that "
@@ -205,22 +212,13 @@ class Python(Replaced, type="Python", param="python_param"):
         return user_class
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
-        if self.inner:
-            super().reshape(bottom, top)
-        else:
-            self.user.reshape(views(bottom), views(top))
+        self.user.reshape(views(bottom), views(top))
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
-        if self.inner:
-            super().forward(bottom, top)
-        else:
-            self.user.reshape(views(bottom), views(top))  # before each pass, as in Caffe: data layers load there
-            self.user.forward(views(bottom), views(top))
+        self.user.reshape(views(bottom), views(top))  # before each pass, as in Caffe: data layers load there
+        self.user.forward(views(bottom), views(top))
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
-        if self.inner:
-            super().backward(top, propagate_down, bottom)
-            return
         for blob, asked in zip(bottom, propagate_down):
             if asked:
                 blob.diff.fill(0)  # where the class leaves it alone
@@ -271,10 +269,17 @@ def views(blobs: Sequence[Blob]) -> list[View]:
     return [View(blob) for blob in blobs]
 
 
+def folder_alone(spec: ModuleSpec | None) -> bool:
+    """Whether an import finds a folder without code of its own: a clone of Caffe in the working directory is no pycaffe."""
+    return spec is not None and spec.origin is None and spec.submodule_search_locations is not None
+
+
 @contextmanager
 def caffe_to_import() -> Iterator[None]:
     """Lets a module `import caffe` for caffe.Layer, caffe.TRAIN and caffe.TEST where pycaffe is not installed."""
-    if "caffe" in sys.modules or importlib.util.find_spec("caffe") is not None:
+    loaded = sys.modules.get("caffe")
+    spec = loaded.__spec__ if loaded else importlib.util.find_spec("caffe")
+    if (loaded or spec) and not folder_alone(spec):
         yield
         return
     module = types.ModuleType("caffe", "What a Python layer needs of pycaffe; from boxpresso.")
@@ -284,3 +289,5 @@ def caffe_to_import() -> Iterator[None]:
         yield
     finally:
         del sys.modules["caffe"]
+        if loaded:
+            sys.modules["caffe"] = loaded

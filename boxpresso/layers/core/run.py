@@ -10,7 +10,7 @@ import numpy as np
 from ...device import Blob, Device, open_device
 from ...proto import parse_net
 from .boundary import Named
-from .layer import check_arity, make_layer
+from .registry import check_arity, make_layer
 
 
 def run_layer(
@@ -63,7 +63,8 @@ def run_layer(
     """
     where = open_device(device) if isinstance(device, str) else device
     message = parse_net(f'layer {{ name: "layer" {text} }}').layer[0]
-    layer = make_layer(message, device=where, dtype=dtype, phase=phase, seed=seed)
+    axes = [np.ndim(values) for values in bottoms]
+    layer = make_layer(message, device=where, dtype=dtype, phase=phase, seed=seed, axes=axes)
     check_arity(layer, len(bottoms), tops)
     bottom = []
     for values in bottoms:

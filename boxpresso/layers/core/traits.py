@@ -3,7 +3,7 @@
     class ELU(Neuron, type="ELU", ..., traits=Trait.ELEMENTWISE): ...
 
 No file outside `layers/` has a list of layer types: it asks `Trait.ELEMENTWISE in layer.traits`, or `traits_of("ELU")` of a
-type in a prototxt. tests/test_traits.py runs every type and checks each trait.
+type in a prototxt. tests/layers/core/test_traits.py runs every type and checks each trait.
 """
 
 from __future__ import annotations

@@ -280,8 +280,8 @@ class InnerProductLowering(ConvolutionLowering):
             out_width=top.images, **ones,
         )  # fmt: skip
         # Rows of one image: from one image to the next is from a pixel to the next.
-        rows = [None if v is None else Last(v.memory, 1, v.channels, 1, v.images, v.step, 0) for v in (top, addend)]
-        left = Last(bottom.memory, 1, depth, 1, bottom.images, bottom.step, 0)
+        rows = [None if v is None else Last(1, v.channels, 1, v.images, v.step, 0, v.memory) for v in (top, addend)]
+        left = Last(1, depth, 1, bottom.images, bottom.step, 0, bottom.memory)
         assert rows[0] is not None
         chain.add(
             kernel, -(-top.images // high) * across, bottom.memory, packed, self.sums, self.slopes,

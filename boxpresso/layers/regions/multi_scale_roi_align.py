@@ -9,8 +9,9 @@ import numpy as np
 
 from ...device import AnyArray, Blob
 from ...proto import LayerParameter
-from ..core.layer import Layer, make_layer
+from ..core.layer import Layer
 from ..core.param_str import settings
+from ..core.registry import make_layer
 from .levels import AT_ONCE, KERNELS, bounds_of, levels_of, put_rows, take_rows
 from .region_base import RegionLayer
 

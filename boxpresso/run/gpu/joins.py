@@ -1,6 +1,6 @@
 """Concatenations of several images on a GPU: convolutions by cuDNN write where the top has their maps, and nothing is copied.
 
-The operands of one image lie one behind the other in the top (gpu_memory.py). Those of several do not: an image's maps are as
+The operands of one image lie one behind the other in the top (memory.py). Those of several do not: an image's maps are as
 far apart as the top's images are, and only a kernel that knows of such steps can write them. cuDNN's do.
 """
 
@@ -8,16 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
-from math import prod
 
-from ...device import Blob, Buffer, strides
+from ...device import Blob, strides
 from ...device.cuda import Cuda
 from ...graph.graph import Source, Step, Value
-from ...layers.core import Layer, Trait, strided
+from ...graph.passes import portions
+from ...layers.core import Layer, strided
 from ...layers.core.gpu_lowering import GpuLowering, IntoPart
-from .memory import INNER
-
-Uses = list[tuple[Sequence[Buffer], Sequence[Buffer]]]  # what each step reads and writes
+from .memory import INNER, Uses
 
 
 @dataclass
@@ -66,15 +64,6 @@ class Spread:
                 )
 
 
-def by_images(layer: Layer, bottom: Sequence[Blob], top: Blob) -> bool:
-    """Whether the top has several images, and in each the images of the bottoms one behind the other."""
-    if Trait.JOINS not in layer.traits or len(bottom) < 2 or len(top.shape) < 2 or top.shape[0] < 2:
-        return False
-    sizes = [prod(blob.shape[1:]) for blob in bottom]
-    starts = [sum(sizes[:i]) for i in range(len(bottom))]
-    return top.count > 0 and layer.starts == starts and sum(sizes) == prod(top.shape[1:])
-
-
 def spread(
     steps: Sequence[Step], source: Source, uses: Uses, kept: Collection[int], blob_of: Callable[[Value], Blob]
 ) -> list[Spread]:
@@ -94,7 +83,7 @@ def spread(
     blob_of
         Where a value lies.
     """
-    found = []
+    joins = []
     touched: dict[int, list[int]] = {}
     for place, (reads, writes) in enumerate(uses):
         for key in {id(buffer) for buffer in (*reads, *writes)}:
@@ -103,30 +92,31 @@ def spread(
     for blob in source.blobs.values():
         shapes.setdefault(id(blob._data), set()).add(blob.shape)
     for place, step in enumerate(steps):
-        layer, bottom, tops = source.layers[step.layer], source.bottoms[step.layer], source.tops[step.layer]
-        if step.lowering is not None or not by_images(layer, bottom, tops[0]):
+        parts = portions(step, source)
+        whole = source.tops[step.layer][0] if parts else None
+        if whole is None or not 1 < whole.shape[0] == parts[0].pieces:
             continue
-        whole = tops[0]
+        bottom = source.bottoms[step.layer]
         if id(whole._data) in kept or touched[id(whole._data)][0] != place:
             continue
-        join, images, size = Spread(place, layer), whole.shape[0], whole.dtype.itemsize
-        for i, blob in enumerate(bottom):
-            key, at = id(blob._data), layer.starts[i]
+        join, size = Spread(place, source.layers[step.layer]), whole.dtype.itemsize
+        for i, (blob, part) in enumerate(zip(bottom, parts, strict=True)):
+            key, at = id(blob._data), part.at
             once = sum(other._data is blob._data for other in bottom) == 1
             alone = key not in kept and len(touched[key]) == 2 and shapes[key] == {blob.shape} and blob.count > 0
-            if not (once and alone) or at * size % INNER or whole.count // images * size % INNER:
+            if not (once and alone) or at * size % INNER or part.step * size % INNER:
                 continue
             producer = touched[key][0]
             maker = steps[producer]
             if maker.added is not None or not maker.writes or blob_of(maker.writes[0])._data is not blob._data:
                 continue
             lowering = maker.lowering
-            into = lowering.into_part(whole.count // images) if isinstance(lowering, GpuLowering) else None
+            into = lowering.into_part(part.step) if isinstance(lowering, GpuLowering) else None
             if into is not None and touched[key][1] == place:
                 join.operands[i] = Operand(producer, into, whole, at)
         if join.operands:
-            found.append(join)
+            joins.append(join)
             for operand in join.operands.values():
                 reads, writes = uses[operand.producer]
                 uses[operand.producer] = reads, [*writes, whole._data]
-    return found
+    return joins

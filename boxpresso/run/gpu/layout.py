@@ -16,7 +16,7 @@ from ...device import Blob, Device
 from ...graph.graph import LAST, Plan, Source, Step, Value
 from ...layers.core import Trait, strided
 from ...layers.core.gpu_lowering import GpuLowering, OnLast
-from ...layers.core.lowering import LastView
+from ...layers.core.lowering import Join, LastView
 
 LEAST = 2  # convolutions of a chain
 
@@ -50,7 +50,7 @@ def on_last(step: Step, source: Source) -> OnLast | None:
         return None
     if isinstance(step.lowering, GpuLowering):
         return step.lowering.on_last(step.added is not None)
-    if step.lowering is not None or len(step.layers) > 1:
+    if not isinstance(step.lowering, (Join, type(None))) or len(step.layers) > 1:
         return None
     return layer.lower_last(source.bottoms[step.layer], source.tops[step.layer])
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 from ...graph.graph import Plan, Source, plain
 from ...graph.passes import constants, drop_identities, fold_affine, fuse_activations, fuse_sums
 from ...layers.core.gpu_lowering import GpuLowering
-from ...layers.core.lowering import Constant, Lowering, Pointwise, Same
+from ...layers.core.lowering import Constant, Join, Lowering, Pointwise, Same
 from ..layout import cut
 
 
@@ -25,7 +25,7 @@ def lower(plan: Plan, source: Source) -> Plan:
         if lowering is None and step.reads:
             offered = layer.lower(bottom, top)
             shared = all(blob._data is bottom[0]._data for blob in top)
-            if isinstance(offered, Constant) or (isinstance(offered, Same) and shared):
+            if isinstance(offered, (Constant, Join)) or (isinstance(offered, Same) and shared):
                 lowering = offered
             elif isinstance(offered, Pointwise) and offered.sums and offered.coefficient == 1:
                 lowering = offered
@@ -36,7 +36,7 @@ def lower(plan: Plan, source: Source) -> Plan:
 
 def by_themselves(plan: Plan, source: Source) -> Plan:
     """What is not run in another way by now runs by its layer's own forward."""
-    kinds = GpuLowering, Constant
+    kinds = GpuLowering, Constant, Join
     steps = [s if isinstance(s.lowering, kinds) else replace(s, lowering=None) for s in plan.steps]
     return replace(plan, steps=tuple(steps))
 

@@ -16,16 +16,17 @@ from ...device.cuda import Cuda
 from ...device.graph import Graph
 from ...graph.connect import named
 from ...graph.graph import Plan, Source, Step, Value
+from ...graph.passes import portions
 from ...layers.core import Layer, Trait
 from ...layers.core.gpu_lowering import GpuLowering, OnLast, Refused
-from ...layers.core.lowering import Constant
-from ...layers.core.replaced import acting
+from ...layers.core.lowering import Constant, Join
 from ...proto.errors import BoxpressoError, DeviceError
 from ...proto.limits import LIMITS
+from ..program import Program
 from .chains import Chains
-from .joins import Operand, Spread, Uses, spread
+from .joins import Operand, Spread, spread
 from .layout import Chain, Turn, chain_steps, lay_out
-from .memory import Arena, Join, Shared
+from .memory import Bound, Joined, Uses
 
 TRIES = 3  # forwards in which the driver may refuse a capture
 
@@ -89,30 +90,14 @@ class Segment:
         return self.graph is not None and bound and self.graph.valid()
 
 
-class GpuProgram:
-    """A plan for the shapes that the net's blobs have now.
+class GpuProgram(Program):
+    """A plan as graphs, and steps that run by themselves between them."""
 
-    Parameters
-    ----------
-    plan, source
-        The plan, whose steps are prepared, and the net that it is of.
-    device
-        The GPU, with the net's stream.
-    forward
-        Runs layer number i by itself.
-    layers
-        The numbers of the layers that the plan is of.
-    """
+    device: Cuda
 
-    def __init__(
-        self, plan: Plan, source: Source, device: Cuda, forward: Callable[[int], None], layers: Sequence[int]
-    ) -> None:
-        self.plan, self.source, self.device, self.forward, self.layers = plan, source, device, forward, layers
-        names = dict.fromkeys(name for i in layers for name in source.names[i][1])
-        self.shapes = [(source.blobs[name], source.blobs[name].shape) for name in names]
-        bottoms = {name for names, _ in source.names for name in names}
-        self.read = {i for i in layers if bottoms.intersection(source.names[i][1])}  # layers whose tops others read
-        self.first = [s.layer for s in plan.steps if isinstance(s.lowering, Constant)]
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        plan, source, layers = self.plan, self.source, self.layers
         self.steps = self.running(plan)
         self.inner = inner_blobs(plan, source, layers)
         self.chains: Chains | None = None  # found in the first run
@@ -120,8 +105,7 @@ class GpuProgram:
         self.last: list[OnLast] = []  # how steps of channels-last chains run
         self.seen: list[tuple[Blob, Buffer, int]] = []  # parameters of which those keep something, and their changes
         self.now: Collection[Chain] = ()  # the chains that are channels last
-        self.shared: Shared | None = None
-        self.arena: Arena | None = None
+        self.shared: Bound | None = None
         self.outgrown: Callable[[GpuProgram], None] = lambda program: None  # called when it has moved the arena
         self.joined: set[int] = set()  # layers whose bottoms lie in their top
         self.spread: dict[int, Spread] = {}  # by its layer: concatenations of several images, and
@@ -176,11 +160,10 @@ class GpuProgram:
 
     def move(self) -> None:
         """Gives the buffers of the steps of now their places in the arena; those of earlier steps lose theirs."""
-        assert self.arena is not None
         if self.shared is not None:
             self.shared.unbind()
         self.shared = None  # so that a larger arena can take its memory
-        if self.share(self.arena):
+        if self.share():
             self.outgrown(self)
         assert self.shared is not None
         self.shared.bind()
@@ -208,9 +191,9 @@ class GpuProgram:
 
     # Memory
 
-    def share(self, arena: Arena) -> bool:
+    def share(self) -> bool:
         """Finds the buffers that can share memory; whether the arena had to move. All blobs have their shapes."""
-        blobs, source, self.arena = self.source.blobs, self.source, arena
+        blobs, source = self.source.blobs, self.source
         # With BOXPRESSO_DEBUG each array has memory of its own, with its bounds.
         kept = {id(blob._data) for name, blob in blobs.items() if self.device.debug or name not in self.inner}
         kept |= {id(blob._data) for blob in self.more.values() if self.device.debug}
@@ -225,47 +208,31 @@ class GpuProgram:
             uses.append(([blob._data for blob in reads], [blob._data for blob in writes]))
         lowered = [use for step, use in zip(self.steps, uses) if isinstance(step.lowering, (GpuLowering, OnLast))]
         tight = {id(buffer) for use in lowered for buffers in use for buffer in buffers}
-        found = spread(self.steps, source, uses, kept, self.blob)
-        self.spread = {self.steps[join.place].layer: join for join in found}
-        self.operands = {self.steps[o.producer].layer: o for join in found for o in join.operands.values()}
+        spreads = spread(self.steps, source, uses, kept, self.blob)
+        self.spread = {self.steps[join.place].layer: join for join in spreads}
+        self.operands = {self.steps[o.producer].layer: o for join in spreads for o in join.operands.values()}
         tight |= {id(operand.whole._data) for operand in self.operands.values()}
-        self.shared = Shared(arena, uses, kept, self.joins(), tight)
-        self.joined = {self.steps[join.place].layer for join in self.shared.joins}
+        self.shared = Bound(self.arena, uses, kept, self.joins(), tight)
+        self.joined = {self.steps[place].layer for place in self.shared.joined}
         return self.shared.moved
 
-    def joins(self) -> list[Join]:
-        """The concatenations whose operands lie one behind the other in their top, as with one image."""
+    def joins(self) -> dict[int, Joined]:
+        """{place of a step: its operands, and what they are of its top}, for joins of blobs as large as their memory."""
         counts: dict[int, set[int]] = {}
         for blob in self.source.blobs.values():
             counts.setdefault(id(blob._data), set()).add(blob.count)
-        found = []
+        joins: dict[int, Joined] = {}
         for place, step in enumerate(self.steps):
-            layer, bottom = self.source.layers[step.layer], self.source.bottoms[step.layer]
-            if step.lowering is not None or Trait.JOINS not in layer.traits or len(bottom) < 2:
-                continue
-            starts = [sum(blob.count for blob in bottom[:i]) for i in range(len(bottom))]
-            if layer.starts == starts and all(counts[id(blob._data)] == {blob.count} for blob in bottom):
-                parts = tuple((blob._data, at, blob.count) for blob, at in zip(bottom, starts))
-                found.append(Join(place, self.source.tops[step.layer][0]._data, parts))
-        return found
+            operands = list(zip(self.source.bottoms[step.layer], portions(step, self.source)))
+            if operands and all(counts[id(blob._data)] == {blob.count} for blob, _ in operands):
+                joins[place] = operands
+        return joins
 
     def shaped(self, dynamic: Collection[int]) -> bool:
         """Whether the blobs have the shapes of this program, but for those that a layer of `dynamic`, or one that was seen to,
         shapes in each forward."""
         free = {id(blob) for i in self.tells.union(dynamic) for blob in self.source.tops[i]}
         return all(blob.shape == shape or id(blob) in free for blob, shape in self.shapes)
-
-    def begin(self, reshape: Callable[[int], None]) -> None:
-        """Gives the blobs the shapes of this program, and runs what depends on shapes alone."""
-        for blob, shape in self.shapes:
-            blob.shape = shape
-        if self.source.seen is not None:
-            for i in self.layers:  # these shapes are not those of the layers' last reshape
-                self.source.seen[i] = ()
-        for i in self.layers:  # what they launch may depend on what they remember of the last shape
-            reshape(i)
-        for i in self.first:
-            self.forward(i)
 
     def launch(self, step: Step) -> bool:
         """Launches what a step does; whether its layer has a rest, for `finish`."""
@@ -277,16 +244,16 @@ class GpuProgram:
             with named(self.source.layers[step.layer]):
                 step.lowering.run([self.blob(value) for value in step.reads], self.blob(step.writes[0]))
             return False
-        if step.lowering is None and step.layer in self.spread:
+        if isinstance(step.lowering, Join) and step.layer in self.spread:
             self.spread[step.layer].run(self.source.bottoms[step.layer], self.source.tops[step.layer][0], self.device)
             return False
         if not isinstance(step.lowering, GpuLowering):
             layer = self.source.layers[step.layer]
-            if acting(layer).ours:
+            if layer.ours:
                 with named(layer):
                     if layer.forward_launch(self.source.bottoms[step.layer], self.source.tops[step.layer]):
                         return True
-            self.forward(step.layer)
+            self.source.forward(step.layer)
             return False
         blobs = [self.source.blobs[value[0]] for value in step.reads]
         other = blobs[-1] if step.added is not None else None
@@ -327,7 +294,7 @@ class GpuProgram:
             layer = self.source.layers[step.layer]
             if self.runs == 2:
                 self.upload(step)
-            before, shapes = (self.device.host_work, acting(layer).pass_number), self.tops(step)
+            before, shapes = (self.device.host_work, layer.pass_number), self.tops(step)
             rest = self.launch(step)
             if self.runs == 2:
                 reason = self.needs_host(step, before)
@@ -351,7 +318,7 @@ class GpuProgram:
 
     def needs_host(self, step: Step, before: tuple[int, int]) -> str:
         """Why a step that has just run cannot be captured; "" where it can. before: what was counted before it."""
-        layer = acting(self.source.layers[step.layer])
+        layer = self.source.layers[step.layer]
         if isinstance(step.lowering, (GpuLowering, OnLast)):
             return "" if self.device.host_work == before[0] else "needs the host"
         if not step.reads:

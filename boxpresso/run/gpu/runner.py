@@ -9,10 +9,9 @@ from ...device import Blob, Buffer, Kernels, cudnn
 from ...device.cuda import Cuda
 from ...graph.graph import Plan, Value
 from ...layers.core.gpu_lowering import KERNELS, GpuLowering
-from ...layers.core.replaced import acting
+from ..arena import Arena
 from ..runner import PROGRAMS, Part, Runner
 from .layout import LEAST
-from .memory import Arena
 from .plan import optimise
 from .program import GpuProgram, inner_blobs
 
@@ -21,7 +20,6 @@ class GpuRunner(Runner):
     """The plans of a net on a GPU. Blobs between fused layers are left out, and those whose memory others take later."""
 
     shared: GpuProgram | None = None  # whose buffers lie in the arena now
-    arena: Arena
     folded: Sequence[tuple[Blob, Buffer, int]] = ()
 
     def optimised(self) -> list[Plan]:
@@ -30,8 +28,7 @@ class GpuRunner(Runner):
 
     def files(self) -> list[Kernels]:
         """The files of kernels that a forward needs, which may be compiled at once."""
-        layers = [acting(layer) for layer in self.source.layers]
-        files = [file for layer in layers for file in (*layer.kernel_files(), *layer.gpu_files)]
+        files = [file for layer in self.source.layers for file in (*layer.kernel_files(), *layer.gpu_files)]
         chained = files.count(KERNELS) >= LEAST and cudnn.library() is not None
         return [file for file in dict.fromkeys(files) if chained or file is not KERNELS]
 
@@ -39,7 +36,7 @@ class GpuRunner(Runner):
         """Makes the plans, and folds what can be folded."""
         self.unbind()
         super().make_plan()
-        self.arena = Arena(cast(Cuda, self.device))
+        self.arena = Arena(cast(Cuda, self.device).allocate)
         # Parameters that went into others, with their buffers and their changes until now.
         steps = [step for part in self.parts for step in part.plan.steps]
         layers = [i for s in steps if isinstance(s.lowering, GpuLowering) and s.lowering.folded for i in s.layers]
@@ -102,13 +99,13 @@ class GpuRunner(Runner):
                 if any(blob.count == 0 for i in part.layers for blob in self.source.tops[i]):
                     self.now.pop(id(part), None)
                     return None
-                program = GpuProgram(part.plan, self.source, cast(Cuda, self.device), self.forward, part.layers)
+                program = self.made(part)
                 program.outgrown = self.drop_others
-            program.begin(self.reshape_layer)
+            program.begin()
             self.now[id(part)] = program
         if self.shared is not program:
             self.unbind()
-            if program.shared is None and program.share(self.arena):
+            if program.shared is None and program.share():
                 self.kept.clear()  # what other shapes' graphs use is given back
             assert program.shared is not None
             program.shared.bind()
@@ -117,6 +114,9 @@ class GpuRunner(Runner):
         while len(self.kept) > PROGRAMS:
             self.kept.pop(next(iter(self.kept)))
         return program
+
+    def made(self, part: Part) -> GpuProgram:  # type: ignore[override]  # of a GPU
+        return GpuProgram(part.plan, self.source, self.device, self.dtype, self.arena, part.layers)
 
     def drop_others(self, program: GpuProgram) -> None:
         """What other shapes' graphs use is given back: this program has moved the arena."""

@@ -1,0 +1,191 @@
+"""The layers of a net over their blobs: how one joins the others, is reshaped, and runs forward and backward by itself.
+
+Programs run what a plan does not have in this way; without a plan the two loops of Net do.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Protocol
+
+from ..device import Blob
+from ..graph.connect import AtWork, Signature, connect, loss_weights, named, share_parameters, signature
+from ..graph.graph import Source
+from ..layers.core import Layer
+from ..layers.core.layer import Room
+from ..layers.core.lowering import Same
+from .training import TrainingChain
+
+Fit = Callable[[Layer, Sequence[str], Mapping[str, Blob], Callable[[], None]], None]
+
+
+class Ledger(Room, Protocol):
+    """What counts the memory of a net: net/memory.py has it."""
+
+    blobs: Mapping[str, Blob]
+    running: Layer | None  # the layer that goes forward
+    whole: bool  # whether all blobs are counted, though a plan needs fewer
+
+    def take_tops(self, layer: Layer, tops: Mapping[str, Blob]) -> None:
+        """Counts the tops of a layer by their shapes. Raises DeviceError where they are too much."""
+
+    def look_at(self, layer: Layer, tops: Mapping[str, Blob]) -> None:
+        """Raises DeviceError where a top of a layer is too much by itself."""
+
+    def grow(self, blob: Blob, count: int) -> None:
+        """Counts a top to which a forward is about to give so many elements."""
+
+
+class Layers(Source):
+    """The layers of a net, made one after another by `append`.
+
+    Attributes
+    ----------
+    layers, names, bottoms, tops, blobs, seen
+        As of a Source.
+    loss_weights
+        Of each layer's tops.
+    shared
+        {name of a parameter: the layer that owns it, and which of its parameters it is}.
+    unread
+        Blobs that no layer reads, in the order of their creation.
+    chains
+        Layers that train together, by their numbers.
+    at_work
+        True while the net itself uses its blobs, and no script.
+    """
+
+    layers: list[Layer]
+    names: list[tuple[list[str], list[str]]]
+    bottoms: list[list[Blob]]
+    tops: list[list[Blob]]
+    blobs: OrderedDict[str, Blob]
+    seen: list[Signature]
+
+    def __init__(self, memory: Ledger) -> None:
+        self.memory = memory
+        super().__init__([], [], [], [], OrderedDict(), [])
+        memory.blobs = self.blobs
+        self.loss_weights: list[list[float]] = []
+        self.shared: dict[str, tuple[Layer, int]] = {}
+        self.unread: dict[str, None] = {}
+        self.chains: dict[int, TrainingChain] = {}
+        self.at_work = AtWork()
+        self.left: list[list[tuple[int, ...]]] = []  # shapes of each layer's tops, by it: a script may reshape them
+
+    # Making them
+
+    def append(self, layer: Layer, fit: Fit | None = None) -> None:
+        """Connects a layer, sets it up and lets it give its tops their shapes. fit: called before that."""
+        bottoms, tops = connect(layer, self.blobs)
+        for name in bottoms:
+            self.unread.pop(name, None)
+        self.unread.update(dict.fromkeys(tops))
+        self.blobs.update(tops)
+        bottom, top = [self.blobs[name] for name in bottoms], list(tops.values())
+        layer.memory = self.memory
+        for blob in tops.values():
+            blob._room = self.memory.grow
+        if fit is not None:
+            fit(layer, bottoms, self.blobs, self.reshape_changed)
+        with named(layer):
+            layer.setup(bottom, top)
+            layer.reshape(bottom, top)
+            if bottom and top and bottom[0] is top[0]:
+                self.part_memory(layer, bottom, top)
+        self.memory.look_at(layer, tops)
+        self.layers.append(layer)
+        self.bottoms.append(bottom)
+        self.tops.append(top)
+        self.names.append((bottoms, list(tops)))
+        self.seen.append(signature(bottom))
+        self.left.append([blob.shape for blob in top])
+        self.loss_weights.append(loss_weights(layer, len(tops)))
+        share_parameters(layer, self.shared)
+        for blob in layer.blobs:
+            blob._watch = self.hand_out_parameter
+
+    def reshape_changed(self) -> None:
+        """Reshapes the layers that were made, as far as one of their bottoms has another shape."""
+        for i in range(len(self.layers)):
+            if signature(self.bottoms[i]) != self.seen[i]:
+                self.reshape(i)
+
+    def part_memory(self, layer: Layer, bottom: list[Blob], top: list[Blob]) -> None:
+        """Gives a blob that a layer overwrites memory of its own, where an earlier layer has passed on another's."""
+        if isinstance(layer.lower(bottom, top), Same):
+            return  # it changes nothing
+        blob, name = top[0], layer.param.top[0]
+        for writer, (_, tops) in zip(self.layers, self.names):
+            if tops[:1] == [name] and writer.reads_top and writer.overwritten is None:
+                writer.overwritten = Blob(blob.shape, layer.dtype, layer.device)
+        i = next(i for i, (_, tops) in enumerate(self.names) if name in tops)
+        maker = self.layers[i]
+        inner = [value for value in vars(maker).values() if isinstance(value, Blob)]
+        others = [other for other_name, other in self.blobs.items() if other_name != name]
+        if any(other._data is blob._data for other in (*others, *maker.blobs, *inner)):
+            maker.apart = True
+            with named(maker):
+                maker.reshape(self.bottoms[i], self.tops[i])
+            self.reshape_changed()  # what shares memory with its other tops
+
+    def hand_out_parameter(self, blob: Blob) -> bool:
+        """Called before somebody gets the data of a parameter; whether that is a script, which may change them from then on."""
+        if self.at_work:
+            return False
+        blob._data.remember()
+        return True
+
+    # Running them
+
+    def forward(self, i: int) -> None:
+        """Runs layer number `i`, after a reshape if one of its bottoms or tops has another shape than before."""
+        layer, bottom, top = self.layers[i], self.bottoms[i], self.tops[i]
+        with named(layer), self.at_work:
+            if layer.updates_parameters:
+                for blob in layer.blobs:
+                    blob._data.remember()
+            now = signature(bottom)
+            if now != self.seen[i] or (bottom and self.left[i] != [blob.shape for blob in top]):
+                self.seen[i] = ()  # one that fails leaves a layer that has to be reshaped
+                layer.reshape(bottom, top)
+                self.memory.take_tops(layer, dict(zip(self.names[i][1], top)))
+                self.seen[i] = now
+            if i not in self.chains or not self.chains[i].forward(i):
+                self.memory.running = layer
+                try:
+                    layer.forward(bottom, top)
+                finally:
+                    self.memory.running = None
+            self.left[i] = [blob.shape for blob in top]
+
+    def backward(self, i: int, runs: Sequence[bool], needs: Sequence[Sequence[bool]]) -> None:
+        """Runs layer number `i` backward. runs, needs: as `TrainingChain.backward` takes them."""
+        layer, chain = self.layers[i], self.chains.get(i)
+        with named(layer), self.at_work:
+            if not (chain and chain.backward(i, runs, needs)):
+                layer.backward(self.tops[i], needs[i], self.bottoms[i])
+
+    def reshape(self, i: int) -> None:
+        """Gives the tops of layer number `i` their shapes."""
+        layer = self.layers[i]
+        with named(layer):
+            self.seen[i] = ()  # one that fails leaves a layer that has to be reshaped
+            layer.reshape(self.bottoms[i], self.tops[i])
+            tops = dict(zip(self.names[i][1], self.tops[i]))
+            (self.memory.take_tops if self.memory.whole else self.memory.look_at)(layer, tops)
+            self.seen[i] = signature(self.bottoms[i])
+            self.left[i] = [blob.shape for blob in self.tops[i]]
+
+    @contextmanager
+    def views(self) -> Iterator[None]:
+        """While a pass runs on a GPU: before it, what scripts wrote to views of its arrays counts; behind it, they follow."""
+        parameters = (blob for layer in self.layers for blob in layer.blobs)
+        buffers = [blob._data for blob in (*self.blobs.values(), *parameters)]
+        for buffer in buffers:
+            buffer.take_back()
+        yield
+        for buffer in buffers:
+            buffer.follow()

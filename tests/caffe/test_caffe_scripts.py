@@ -1,0 +1,467 @@
+"""Scripts that were written for pycaffe run unchanged: `python -m boxpresso.caffe`, install(), Python 2, notebooks."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+from places import ROOT
+
+from boxpresso import BoxpressoError, caffe
+from boxpresso.caffe import cython, importing, legacy, notebook, python2, script
+
+SHAPES = ROOT / "examples" / "shapes"
+needs_converter = pytest.mark.skipif(
+    python2.converter_name() is None, reason="this Python has no lib2to3, and fissix is not installed"
+)
+
+
+def run(*args, cwd, **environment):
+    """The output of `python -m boxpresso.caffe ARGS`, or the end of its errors."""
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "BOXPRESSO_DEVICE": "cpu", "MPLBACKEND": "Agg", **environment}
+    done = subprocess.run(
+        [sys.executable, "-m", "boxpresso.caffe", *map(str, args)], cwd=cwd, env=env, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return done.stdout
+
+
+@pytest.fixture
+def clean():
+    """install() taken back at the end."""
+    yield
+    caffe.uninstall()
+
+
+def write(folder, **files):
+    for name, text in files.items():
+        path = folder / name.replace("__slash__", "/").replace("__dot__", ".")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(textwrap.dedent(text))
+
+
+DETECT = '''\
+#!/usr/bin/env python
+"""SSD as its examples write it, in Python 2."""
+import os, sys
+caffe_root = './'
+sys.path.insert(0, os.path.join(caffe_root, 'python'))
+import caffe
+import numpy as np
+from google.protobuf import text_format
+from caffe.proto import caffe_pb2
+from helpers import half, names
+
+caffe.set_device(0)
+caffe.set_mode_cpu()
+model_def, model_weights, image_file = sys.argv[1:]
+net = caffe.Net(model_def, model_weights, caffe.TEST)
+transformer = caffe.io.Transformer({'data': net.blobs['data'].data.shape})
+transformer.set_transpose('data', (2, 0, 1))
+transformer.set_raw_scale('data', 255)
+transformer.set_channel_swap('data', (2, 1, 0))
+net.blobs['data'].reshape(1, 3, 128, 128)
+net.blobs['data'].data[...] = transformer.preprocess('data', caffe.io.load_image(image_file))
+detections = net.forward()['detection_out']
+top = [i for i in xrange(detections.shape[2]) if detections[0, 0, i, 2] >= 0.5]
+labelmap = caffe_pb2.LabelMap()
+text_format.Merge('item { name: "a" label: 1 display_name: "circle" }', labelmap)
+for i in top:
+    label, box = int(detections[0, 0, i, 1]), detections[0, 0, i, 3:] * 512
+    print '%s %.3f' % (names()[label], detections[0, 0, i, 2]), map(int, box)
+print labelmap.item[0].display_name, half(7), half(7.0), 7 / 2, __name__ == '__main__', np.float is float
+'''
+
+
+@needs_converter
+def test_an_ssd_script_in_python_2(tmp_path):
+    write(
+        tmp_path,
+        detect__dot__py=DETECT,
+        helpers__dot__py="""
+        def half(x):
+            return x / 2
+        def names():
+            return dict(zip(range(4), 'background circle box triangle'.split()))
+        """,
+    )
+    files = SHAPES / "deploy.prototxt", SHAPES / "shapes.caffemodel", SHAPES / "scene.png"
+    lines = run("detect.py", *files, cwd=tmp_path).splitlines()
+    assert lines[-1] == "circle 3 3.5 3 True True"
+    found = sorted(line.split()[0] for line in lines[:-1])
+    assert found == ["box", "circle", "circle", "triangle", "triangle"]
+    assert not list(tmp_path.rglob("*.pyc"))  # converted code is not kept where plain Python would find it
+
+
+def test_a_python_layer_of_the_users_own_module_and_cython_that_was_not_built(tmp_path):
+    """As py-faster-rcnn: packages `nms` and `rpn`, a layer that an old net names, and the script in another folder."""
+    write(
+        tmp_path,
+        lib__slash__nms__slash____init____dot__py="",
+        lib__slash__rpn__slash____init____dot__py="",
+        lib__slash__rpn__slash__proposal_layer__dot__py="""
+            import caffe
+            class ProposalLayer(caffe.Layer):
+                def __init__(self, p_object, *args, **kwargs):
+                    super().__init__(p_object, *args, **kwargs)
+                    self.given = p_object.name
+                def setup(self, bottom, top):
+                    self.factor = float(self.param_str)
+                def reshape(self, bottom, top):
+                    top[0].reshape(*bottom[0].data.shape)
+                def forward(self, bottom, top):
+                    top[0].data[...] = self.factor * bottom[0].data + len(self.given)
+                def backward(self, top, propagate_down, bottom):
+                    pass
+                def set_factor(self, factor):  # as Fast R-CNN's training calls set_roidb
+                    self.factor = factor
+            """,
+        net__dot__prototxt="""
+            input: "x" input_shape { dim: 1 dim: 2 }
+            layer { name: "own" type: "Python" bottom: "x" top: "y"
+                    python_param { module: "rpn.proposal_layer" layer: "ProposalLayer" param_str: "10" } }
+            """,
+        tools__slash__demo__dot__py="""
+            import os, sys
+            sys.path.insert(0, os.path.join(os.path.dirname(__file__), '..', 'lib'))
+            import caffe, numpy as np
+            from nms.cpu_nms import cpu_nms
+            from nms.gpu_nms import gpu_nms
+            from nms.cython_bbox import bbox_overlaps
+            net = caffe.Net('net.prototxt', caffe.TEST)
+            print(net.forward(x=np.array([[1, 2]]))['y'].tolist())
+            net.layers[list(net._layer_names).index('own')].set_factor(2)
+            print(net.forward(x=np.array([[1, 2]]))['y'].tolist())
+            dets = np.array([[0, 0, 9, 9, .5], [0, 0, 9, 9, .6], [20, 20, 29, 29, .4]], np.float32)
+            print(cpu_nms(dets, 0.3), gpu_nms(dets, 1.0, device_id=0))
+            """,
+    )  # fmt: skip
+    assert run("tools/demo.py", cwd=tmp_path).splitlines() == [
+        "[[13.0, 23.0]]", "[[5.0, 7.0]]", "[1, 2] [1, 0, 2]",
+    ]  # fmt: skip
+
+
+def test_modules_of_a_fork_are_taken_from_its_tree(tmp_path):
+    write(
+        tmp_path,
+        python__slash__caffe__slash____init____dot__py="raise ImportError('the fork was not built')",
+        python__slash__caffe__slash__model_libs__dot__py="""
+            import caffe
+            from caffe import layers as L
+            assert len > 0  # as SSD's, which Python 3 refuses
+            def body(net):
+                for i in xrange(2):
+                    net['conv%d' % i] = L.ReLU(net[net.keys()[-1]])
+            """,
+        examples__slash__ssd__slash__make__dot__py="""
+            from __future__ import print_function
+            import caffe
+            from caffe.model_libs import *
+            net = caffe.NetSpec()
+            net.data = L.Input(shape=dict(dim=[1]))
+            body(net)
+            print([layer.name for layer in net.to_proto().layer], sorted(net.keys())[-1])
+            """,
+    )
+    if python2.converter_name() is None:
+        pytest.skip("this Python has no lib2to3, and fissix is not installed")
+    assert run("make.py", cwd=tmp_path / "examples" / "ssd") == "['data', 'conv0', 'conv1'] data\n"
+
+
+@needs_converter
+def test_a_notebook(tmp_path):
+    cells = [
+        {"cell_type": "markdown", "source": ["# no code"]},
+        {"cell_type": "code", "source": ["%matplotlib inline\n", "import caffe\n", "name = 'x'\n"]},
+        {
+            "cell_type": "code",
+            "source": "%%time\ntotal = 0\nfor i in range(3):\n    total += i\nprint 'total', total / 2",
+        },
+        {"cell_type": "code", "source": ["!echo shell $name {total}\n", "files = !echo a; echo b\n", "print files\n"]},
+        {
+            "cell_type": "code",
+            "source": ["% timeit total\n", "caffe.Net?\n", "if total:\n", "    !echo in\\\n", "    side\n"],
+        },
+    ]
+    (tmp_path / "n.ipynb").write_text(json.dumps({"nbformat": 4, "cells": cells}))
+    assert run("n.ipynb", cwd=tmp_path).split("\n") == ["total 1", "shell x 3", "['a', 'b']", "inside", ""]
+    old = {"worksheets": [{"cells": [{"cell_type": "code", "input": ["x = 1"], "language": "python"}]}]}
+    assert "x = 1" in notebook.script(json.dumps(old).encode(), "old")
+    with pytest.raises(BoxpressoError, match="bad is not a Jupyter notebook"):
+        notebook.script(b"[1]", "bad")
+
+
+def test_a_module_and_errors(tmp_path):
+    write(
+        tmp_path,
+        test_it__dot__py="""
+        import unittest, caffe
+        class T(unittest.TestCase):
+            def test(self):
+                self.assertEquals(caffe.TEST, 1)
+        """,
+    )
+    run("-m", "unittest", "-q", "test_it", cwd=tmp_path)
+    write(tmp_path, broken__dot__py="def (:\n")
+    for name, words in (("missing.py", "cannot read missing.py"), ("broken.py", "SyntaxError")):
+        with pytest.raises(AssertionError, match=words):
+            run(name, cwd=tmp_path)
+
+
+def test_install_and_uninstall(clean, monkeypatch):
+    assert "caffe" not in sys.modules
+    importing.install()
+    importing.install()
+    for name in ("", ".draw", ".io", ".proto", ".proto.caffe_pb2", ".net_spec"):
+        assert importlib.import_module(f"caffe{name}") is sys.modules[f"boxpresso.caffe{name}"]
+    assert sum(isinstance(finder, importing.CaffeFinder) for finder in sys.meta_path) == 1
+    with pytest.raises(ModuleNotFoundError, match=r"caffe\.nothing"):
+        importlib.import_module("caffe.nothing")
+    importing.uninstall()
+    assert "caffe" not in sys.modules
+    monkeypatch.setitem(sys.modules, "caffe", type(sys)("caffe"))
+    with pytest.raises(BoxpressoError, match="another caffe is imported already"):
+        importing.install()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("print 'x'", True),
+        ("print", True),
+        ("print ('a %s').format(1)", True),
+        ("print ('a %s') % 1", True),
+        ("try:\n    pass\nexcept ValueError, e:\n    pass", True),
+        ("for k, v in d.iteritems(): pass", True),
+        ("import cPickle", True),
+        ("x = raw_input()", True),
+        ("print('x')", False),
+        ("print('a', end='')", False),
+        ("import six\nsix.iteritems(d)", False),
+        ("try:\n    import cPickle as pickle\nexcept ImportError:\n    import pickle", False),
+        ("def unicode(x): return x\nunicode = str\nunicode(3)", False),
+        ("def f(x: int) -> int:\n    return x", False),
+        ("this is no python at all", False),
+    ],
+)
+def test_python_2_is_told_apart(text, expected):
+    if expected and python2.converter_name() is None and "except" not in text:
+        pytest.skip("this Python has no lib2to3, and fissix is not installed")
+    assert python2.is_python2(text) is expected
+
+
+OLD = """# -*- coding: latin-1 -*-
+'''docstring'''
+from __future__ import print_function
+import numpy as np, StringIO
+if True:
+\tx = 1
+        y = 2
+a = np.arange(4)
+a /= 2
+class C:
+    n = 7
+c = C()
+c.n /= 2
+result = dict(quotient=7 / 2, true=7 / 2., array=a.tolist(), attribute=c.n, negative=-7 / 2, keys={1: 2}.keys(),
+              mapped=map(str, [1, 2]), rounded=(round(2.5), round(-1.5)), order=None < 0, data=a.tostring(),
+              sliced=[0, 1, 2, 3][1.0 * 1:np.float32(3)], text=StringIO.StringIO(u'x').read(), chain=1 < 2 < 3, caught=[])
+try:
+    raise ValueError, 'old'
+except ValueError, error:
+    result['caught'].append(str(error))
+"""
+
+
+@needs_converter
+def test_python_2_means_what_it_meant(tmp_path):
+    space: dict[str, object] = {}
+    exec(python2.compile_source(OLD.encode("latin-1"), "old.py", main=False), space)
+    result = space["result"]
+    assert result.pop("data") == np.array([0, 0, 1, 1]).tobytes()
+    assert result == {
+        "quotient": 3, "true": 3.5, "array": [0, 0, 1, 1], "attribute": 3, "negative": -4, "keys": [1],
+        "sliced": [1, 2], "mapped": ["1", "2"], "rounded": (3.0, -2.0), "order": True, "text": "x", "chain": True, "caught": ["old"],
+    }  # fmt: skip
+    true = "from __future__ import division\nx = 7 / 2\nprint x"
+    exec(python2.compile_source(true.encode(), "true.py"), space)
+    assert space["x"] == 3.5
+
+
+def test_python_2_without_a_converter_says_what_to_install(monkeypatch):
+    monkeypatch.setattr(python2, "converter_name", lambda: None)
+    with pytest.raises(BoxpressoError, match=r"old.py is Python 2, .* pip install fissix"):
+        python2.compile_source(b"print 'x'", "old.py")
+    with pytest.raises(SyntaxError):
+        python2.compile_source(b"def (:", "bad.py")
+    assert python2.compile_source(b"x = 7 / 2", "new.py")
+
+
+@needs_converter
+def test_a_python_3_module_beside_a_python_2_script(monkeypatch):
+    monkeypatch.setattr(python2._State, "forced", None)
+    python2.compile_source(b"print 'main'", "main.py", main=True)
+    assert python2._State.forced is True
+    space: dict[str, object] = {}
+    exec(python2.compile_source(b"def f(*, x: int = 7) -> float:\n    return f'{x / 2}'", "new.py"), space)
+    assert space["f"]() == "3.5"
+    monkeypatch.setattr(python2._State, "forced", False)
+    with pytest.raises(SyntaxError):
+        python2.compile_source(b"print 'main'", "main.py", main=True)
+
+
+def test_compare_and_round():
+    for name, a, b, expected in (
+        ("lt", None, -1, True), ("lt", 3, "a", True), ("ge", "a", 3, True), ("gt", len, 0, True), ("le", 2, 2, True),
+        ("lt", {}, [], True),
+    ):  # fmt: skip
+        assert python2.compare(name, a, b) is expected
+    assert [python2.round2(v) for v in (0.5, 1.5, -2.5, 2.4)] == [1, 2, -3, 2]
+    assert (python2.compare("lt", np.arange(2), 1) == [True, False]).all()
+
+
+def test_what_evaluation_scripts_of_python_2_do(tmp_path):
+    """py-faster-rcnn's test_net.py: boxes compared with [], and pickles in files that are opened as texts."""
+    script_2 = """
+        import cPickle, sys
+        import numpy as np
+        boxes = np.zeros((2, 5))
+        print boxes == [], boxes != [], [] == [], [1] != [2], (np.arange(2) == [0, 5]).tolist()
+        with open(sys.argv[1], 'w') as f:
+            cPickle.dump({'name': boxes.shape}, f)
+        with open(sys.argv[1], 'r') as f:
+            print cPickle.load(f)
+    """
+    write(tmp_path, run__dot__py=script_2)
+    said = run("run.py", tmp_path / "kept.pkl", cwd=tmp_path)
+    assert said == "False True True True [True, False]\n{'name': (2, 5)}\n"
+
+
+def test_names_that_libraries_dropped(monkeypatch):
+    monkeypatch.setattr(sys, "meta_path", list(sys.meta_path))
+    before = dict(vars(np))
+    for module, name, *_ in legacy.SIZES:
+        monkeypatch.setattr(module, name, getattr(module, name))
+    try:
+        legacy.install()
+        legacy.install()
+        assert np.zeros((2.0, np.float64(3))).shape == np.ones(shape=[2.0, 3]).shape == (2, 3)
+        assert len(np.linspace(0, 1, 5.0)) == 5
+        assert np.random.choice(4, size=2.0, replace=False).shape == (2,)
+        with pytest.raises(TypeError):
+            np.zeros(2.5)
+        assert np.float is float
+        assert np.alltrue([True])
+        assert np.fromstring(b"\x01\x02", dtype=np.uint8).tolist() == [1, 2]
+        assert np.fromstring("1 2", sep=" ").tolist() == [1, 2]
+    finally:
+        for name in set(vars(np)) - set(before):
+            delattr(np, name)
+        np.fromstring = before["fromstring"]
+
+    class Yaml:
+        SafeLoader = "safe"
+
+        @staticmethod
+        def load(stream, Loader):
+            return stream, Loader
+
+    legacy.patch_yaml(Yaml)
+    assert Yaml.load("x") == ("x", "safe")
+    assert Yaml.load("x", "own") == ("x", "own")
+    module = type(sys)("cv2")
+    module.CV_FILLED = 7
+    legacy.patch_cv2(module)
+    assert (module.CV_AA, module.CV_FILLED) == (16, 7)
+
+
+def test_modules_are_patched_when_they_are_imported(tmp_path, monkeypatch):
+    (tmp_path / "old_library.py").write_text("x = 1")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(sys, "meta_path", [legacy.Patches(), *sys.meta_path])
+    monkeypatch.setitem(legacy.PATCHES, "old_library", lambda module: setattr(module, "y", module.x + 1))
+    import old_library
+
+    assert old_library.y == 2
+    monkeypatch.delitem(sys.modules, "old_library")
+
+
+def test_scipy_misc(tmp_path):
+    from boxpresso.caffe import scipy_misc as misc
+
+    image = np.arange(24, dtype=np.uint8).reshape(2, 4, 3) * 10
+    misc.imsave(tmp_path / "i.png", image)
+    np.testing.assert_array_equal(misc.imread(tmp_path / "i.png"), image)
+    assert misc.imread(tmp_path / "i.png", flatten=True).dtype == np.float32
+    assert misc.imread(tmp_path / "i.png", mode="L").shape == (2, 4)
+    assert misc.imresize(image, (4, 6)).shape == (4, 6, 3)
+    assert misc.imresize(image, 0.5).shape == misc.imresize(image, 50).shape == (1, 2, 3)
+    np.testing.assert_array_equal(misc.imresize(image, (2, 2), "nearest"), image[:, 1::2])
+    assert misc.bytescale(np.array([1.0, 2, 3])).tolist() == [0, 128, 255]
+    module = type(sys)("scipy.misc")
+    module.imread = "kept"
+    legacy.patch_scipy_misc(module)
+    assert (module.imread, module.imresize) == ("kept", misc.imresize)
+
+
+def test_a_module_that_scipy_dropped(tmp_path, monkeypatch):
+    (tmp_path / "scipy").mkdir()
+    (tmp_path / "scipy" / "__init__.py").write_text("")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(sys, "meta_path", [legacy.Patches(), *sys.meta_path])
+    for name in ("scipy", "scipy.misc"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    misc = importlib.import_module("scipy.misc")
+    assert misc.imresize(np.zeros((4, 4), np.uint8), 0.5).shape == (2, 2)
+    for name in ("scipy", "scipy.misc"):
+        monkeypatch.delitem(sys.modules, name)
+
+
+def test_a_compiled_modules_names():
+    """MobileNet-SSD's merge_bn.py asks whether a net's parameters are a BlobVec."""
+    from boxpresso.caffe import _caffe
+
+    assert _caffe.BlobVec is list
+    assert _caffe.Net is caffe.Net
+    assert _caffe.Layer is caffe.Layer
+
+
+def test_cython_functions():
+    rng = np.random.default_rng(0)
+    boxes = rng.integers(0, 40, (30, 2)).astype(float)
+    boxes = np.hstack([boxes, boxes + rng.integers(1, 30, (30, 2))])
+    scores = rng.permutation(30) / 30
+    dets = np.hstack([boxes, scores[:, None]]).astype(np.float32)
+    areas = (boxes[:, 2] - boxes[:, 0] + 1) * (boxes[:, 3] - boxes[:, 1] + 1)
+
+    def iou(a, b):
+        w = min(boxes[a, 2], boxes[b, 2]) - max(boxes[a, 0], boxes[b, 0]) + 1
+        h = min(boxes[a, 3], boxes[b, 3]) - max(boxes[a, 1], boxes[b, 1]) + 1
+        return max(w, 0) * max(h, 0) / (areas[a] + areas[b] - max(w, 0) * max(h, 0))
+
+    expected: list[int] = []
+    for i in np.argsort(-scores):
+        if all(iou(i, j) < 0.3 for j in expected):
+            expected.append(int(i))
+    assert cython.cpu_nms(dets, 0.3) == expected
+    overlaps = cython.bbox_overlaps(boxes, boxes[:7])
+    assert overlaps.shape == (30, 7)
+    np.testing.assert_allclose(overlaps, [[iou(i, j) for j in range(7)] for i in range(30)])
+    assert cython.cpu_nms(dets[:0], 0.3) == cython.gpu_nms(dets[:0], 0.3) == []
+
+
+def test_arguments_of_the_command():
+    options = script.parse(["--python", "2", "x.py", "--gpu", "-m", "y"])
+    assert (options.python, options.module, options.script) == ("2", None, "x.py")
+    assert options.rest == ["--gpu", "-m", "y"]
+    options = script.parse(["-m", "unittest", "-q", "x"])
+    assert (options.module, options.script, options.rest) == ("unittest", None, ["-q", "x"])
+    for wrong in ([], ["--python", "4", "x.py"], ["--nothing", "x.py"]):
+        with pytest.raises(SystemExit):
+            script.parse(wrong)

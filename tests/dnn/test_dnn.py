@@ -1,0 +1,363 @@
+"""boxpresso.dnn against cv2.dnn: numbers that OpenCV 4.14 computed stand here, recorded outputs of 4.12 in ../shared."""
+
+from __future__ import annotations
+
+import json
+import warnings
+
+import numpy as np
+import pytest
+from PIL import Image
+from places import ROOT
+from shared import SHARED, cases, need, recorded
+
+from boxpresso import BoxpressoError, ModelError, dnn
+from boxpresso.dnn import net as dnn_net
+from boxpresso.proto import BoxpressoWarning
+
+MODELS = SHARED / "models"
+REPORT = json.loads((MODELS / "opencv_ref/report.json").read_text()) if MODELS.exists() else {}
+CASES = [(name, entry["files"][0]) for name, entry in REPORT.items() if entry["files"]]
+SHAPES = ROOT / "examples" / "shapes"
+IMAGE = np.array(
+    [[[10, 20, 30], [200, 150, 100], [0, 255, 7]], [[5, 60, 250], [90, 80, 70], [33, 44, 55]]], np.uint8
+)  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def on_cpu(monkeypatch):
+    monkeypatch.setenv("BOXPRESSO_DEVICE", "cpu")
+
+
+@pytest.mark.parametrize(("name", "file"), cases(CASES, "models/opencv_ref", 2), ids=lambda x: x.removesuffix(".npz"))
+def test_recorded_outputs(name, file):
+    entry, case = REPORT[name], recorded(MODELS / "opencv_ref" / file)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        net = dnn.readNetFromCaffe(str(need(f"models/{entry['prototxt']}")), str(MODELS / entry["caffemodel"]))
+    assert len(net.getLayerNames()) == entry.get("n_layers", len(net.getLayerNames()))
+    for key in case:
+        if key.startswith("in:"):
+            net.setInput(case[key], key[3:] if key[3:] in net.inputs() else "")
+    wanted = [key[4:] for key in case if key.startswith("out:")]
+    assert set(wanted) <= set(net.getUnconnectedOutLayersNames()) | set(net.getLayerNames())
+    outputs = net.forward(wanted)
+    assert isinstance(outputs, tuple)
+    for layer, output in zip(wanted, outputs):
+        value = case[f"out:{layer}"]
+        assert (output.shape, output.dtype) == (value.shape, value.dtype), layer
+        worst = np.abs(output - value).max(initial=0)
+        assert worst <= 1e-4 * max(np.abs(value).max(initial=0), 1e-6), f"{layer}: worst difference {worst}"
+    np.testing.assert_array_equal(net.forward(wanted[0]), outputs[0])
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({}, [[[10, 200, 0], [5, 90, 33]], [[20, 150, 255], [60, 80, 44]], [[30, 100, 7], [250, 70, 55]]]),
+        (
+            {"size": (4, 3)},
+            [
+                [[10, 129, 125, 0], [8, 93, 97, 17], [5, 58, 68, 33]],
+                [[20, 101, 189, 255], [40, 87, 128, 150], [60, 72, 66, 44]],
+                [[30, 74, 65, 7], [140, 106, 65, 31], [250, 137, 64, 55]],
+            ],
+        ),
+        (
+            {"size": (2, 2), "mean": (1, 2, 3), "swapRB": True, "scalefactor": 0.5},
+            [[[23.5, 14.5], [102, 29]], [[25.5, 113.5], [31.5, 25.5]], [[27.5, 23.5], [11.5, 22]]],
+        ),
+        (
+            {"size": (3, 3), "crop": True},
+            [
+                [[10, 105, 167], [8, 76, 124], [5, 47, 80]],
+                [[20, 85, 167], [40, 78, 121], [60, 70, 74]],
+                [[30, 65, 84], [140, 113, 76], [250, 160, 67]],
+            ],
+        ),
+    ],
+    ids=["plain", "stretched", "swapped", "cropped"],
+)
+def test_blob_from_image(options, expected):
+    blob = dnn.blobFromImage(IMAGE, **options)
+    assert (blob.dtype, blob.flags.c_contiguous) == (np.float32, True)
+    np.testing.assert_array_equal(blob[0], expected)
+    np.testing.assert_array_equal(dnn.blobFromImages([IMAGE, IMAGE], **options), np.repeat(blob, 2, 0))
+
+
+def test_blob_of_floats_and_bytes():
+    expected = [
+        [[57.5, 50], [41.875, 48.625], [26.25, 47.25]],
+        [[52.5, 228.75], [58.75, 140.875], [65, 53]],
+        [[47.5, 30.25], [126.25, 44.5], [205, 58.75]],
+    ]
+    np.testing.assert_allclose(dnn.blobFromImage(IMAGE.astype(np.float32), size=(2, 3))[0], expected, atol=1e-4)
+    assert dnn.blobFromImage(IMAGE, ddepth=dnn.CV_8U).dtype == np.uint8
+    assert dnn.blobFromImage(IMAGE[:, :, 0]).shape == (1, 1, 2, 3)
+    np.testing.assert_array_equal(dnn.imagesFromBlob(dnn.blobFromImage(IMAGE))[0], IMAGE)
+
+
+def test_letterbox_and_layout():
+    params = dnn.Image2BlobParams(
+        size=(4, 4), paddingmode=dnn.DNN_PMODE_LETTERBOX, borderValue=(9, 8, 7), datalayout=dnn.DNN_LAYOUT_NHWC
+    )
+    blob = dnn.blobFromImageWithParams(IMAGE, params)
+    edge = [[9, 8, 7]] * 4
+    assert blob[0].tolist() == [
+        edge,
+        [[10, 20, 30], [129, 101, 74], [125, 189, 65], [0, 255, 7]],
+        [[5, 60, 250], [58, 73, 138], [69, 67, 64], [33, 44, 55]],
+        edge,
+    ]
+    params = dnn.Image2BlobParams((2, 1, 1, 1), (4, 4), (1, 2, 3), True, paddingmode=2, borderValue=(9, 8, 7))
+    blob = dnn.blobFromImageWithParams(IMAGE, params)
+    assert blob[0, :, 0, 0].tolist() == [12, 6, 6]
+    assert blob[0, :, 1, 0].tolist() == [58, 18, 7]
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: dnn.blobFromImage(None), "None: was the file read"),
+        (lambda: dnn.blobFromImage(np.zeros((2, 2, 5))), "1 to 4 channels"),
+        (lambda: dnn.blobFromImages([]), "no images"),
+        (lambda: dnn.blobFromImages([IMAGE, IMAGE[:, :, 0]]), r"\[1, 3\] channels"),
+        (lambda: dnn.blobFromImage(IMAGE, ddepth=6), "ddepth must be"),
+        (lambda: dnn.blobFromImage(IMAGE, mean=1, ddepth=dnn.CV_8U), "no mean or scale"),
+        (lambda: dnn.blobFromImage(IMAGE, mean=(1,) * 5), "mean has at most 4"),
+        (lambda: dnn.imagesFromBlob(IMAGE), r"takes a blob \(N, C, H, W\)"),
+        (lambda: dnn.NMSBoxes([[0, 0, 1]], [1], 0, 0), "boxes of 4 numbers"),
+        (lambda: dnn.NMSBoxes([[0, 0, 1, 1]], [1, 2], 0, 0), "2 scores"),
+        (lambda: dnn.NMSBoxesBatched([[0, 0, 1, 1]], [1], [1, 2], 0, 0), "class_ids"),
+        (lambda: dnn.softNMSBoxes([[0, 0, 1, 1]], [1], 0, 0, method=3), "method must be"),
+    ],
+)
+def test_what_is_refused(call, words):
+    with pytest.raises(BoxpressoError, match=words):
+        call()
+
+
+BOXES = [
+    [20, 24, 9, 13], [0, 24, 9, 24], [14, 15, 7, 22], [18, 8, 20, 21], [29, 1, 6, 12], [8, 11, 17, 14], [17, 12, 17, 18],
+    [3, 1, 17, 5], [0, 1, 24, 15], [4, 29, 22, 9], [5, 19, 11, 22], [22, 7, 7, 5],
+]  # fmt: skip
+SCORES = [0.679, 0.87, 0.227, 0.895, 0.872, 0.019, 0.707, 0.001, 0.503, 0.437, 0.203, 0.325]
+
+
+def test_suppression_is_opencvs():
+    for arguments, expected in (
+        ((0.1, 0.3), [3, 4, 1, 0, 8, 9, 11, 2, 10]),
+        ((0.1, 0.6, 0.8), [3, 4, 1, 0, 8, 9, 11, 2, 10]),
+        ((0.1, 0.3, 1, 5), [3, 4, 1, 0]),
+        ((0.5, 0.3), [3, 4, 1, 0, 8]),
+    ):
+        indices = dnn.NMSBoxes(BOXES, SCORES, *arguments)
+        assert indices.dtype == np.int32
+        assert indices.tolist() == expected
+    batched = dnn.NMSBoxesBatched(BOXES, SCORES, [0, 1] * 6, 0.1, 0.3)
+    assert batched.tolist() == [3, 4, 1, 6, 0, 8, 9, 11, 2, 10]
+    rotated = [((x, y), (w, h), 10 * i) for i, (x, y, w, h) in enumerate(BOXES)]
+    assert dnn.NMSBoxesRotated(rotated, SCORES, 0.1, 0.3).tolist() == [3, 4, 1, 0, 8, 9, 2, 10]
+    inside = [((0, 0), (20, 20), 45), ((0, 0), (4, 4), 10)]  # wholly in another: the overlap is 1 for OpenCV
+    assert dnn.NMSBoxesRotated(inside, [0.9, 0.8], 0.1, 0.9).tolist() == [0]
+    assert dnn.NMSBoxes([], [], 0.5, 0.4) == () == dnn.NMSBoxes(BOXES, SCORES, 0.99, 0.4)
+
+
+def test_an_adaptive_threshold():
+    """After the first box the threshold is 0.9 * 0.5 = 0.45, which the second box's overlap of 0.5 exceeds."""
+    boxes, scores = [[0, 0, 10, 10], [0, 0, 10, 5], [50, 50, 1, 1]], [0.9, 0.8, 0.7]
+    assert dnn.NMSBoxes(boxes, scores, 0.1, 0.9).tolist() == [0, 1, 2]
+    assert dnn.NMSBoxes(boxes, scores, 0.1, 0.9, 0.5).tolist() == [0, 2]
+
+
+def test_soft_suppression_is_opencvs():
+    scores, indices = dnn.softNMSBoxes(BOXES, SCORES, 0.2, 0.3, method=dnn.SOFT_NMSMETHOD_SOFTNMS_LINEAR)
+    assert indices.tolist() == [3, 4, 1, 0, 8, 9, 11, 6, 2, 10]
+    np.testing.assert_allclose(
+        scores, [0.895, 0.872, 0.87, 0.679, 0.503, 0.437, 0.325, 0.283423, 0.227, 0.203], atol=1e-6
+    )
+    scores, indices = dnn.softNMSBoxes(BOXES, SCORES, 0.2, 0.3)
+    assert indices.tolist() == [3, 1, 4, 0, 8, 9, 6, 11]
+    np.testing.assert_allclose(
+        scores, [0.895, 0.87, 0.864677, 0.667734, 0.498693, 0.397641, 0.328797, 0.321783], atol=1e-6
+    )
+    assert len(dnn.softNMSBoxes(BOXES, SCORES, 0.2, 0.3, top_k=3)[1]) == 3
+
+
+NET = b"""name: "n" input: "x" input_shape { dim: 1 dim: 2 } input: "z" input_shape { dim: 1 dim: 2 }
+layer { name: "twice" type: "Power" bottom: "x" top: "y" power_param { scale: 2 } }
+layer { name: "positive" type: "ReLU" bottom: "y" top: "y" }
+layer { name: "cut" type: "Slice" bottom: "y" top: "a" top: "b" slice_param { axis: 1 } }
+layer { name: "more" type: "Power" bottom: "z" top: "w" power_param { shift: 1 } }"""
+
+
+def small():
+    net = dnn.readNetFromCaffe(NET)
+    net.setInput(np.array([[-1, 3]], np.float32))
+    net.setInput(np.array([[5, 6]], np.float32), "z")
+    return net
+
+
+def test_layers_by_name_and_number():
+    net = small()
+    assert not net.empty()
+    assert net.getLayerNames() == ("twice", "positive", "cut", "more")
+    assert (net.getLayerId("cut"), net.getLayerId("nothing")) == (3, -1)
+    assert (net.getLayer(2).name, net.getLayer("cut").type) == ("positive", "Slice")
+    assert net.getUnconnectedOutLayersNames() == ("cut", "more")
+    assert net.getUnconnectedOutLayers().tolist() == [3, 4]
+    assert net.getLayerTypes() == ("Power", "ReLU", "Slice")
+    assert net.getLayersCount("Power") == 2
+    assert 'name: "positive"' in net.dump()
+    assert dnn.Net().empty()
+
+
+def test_forward_in_every_form():
+    net = small()
+    assert net.forward().tolist() == [[6, 7]]  # the last layer
+    assert net.forward("twice").tolist() == [[-2, 6]]  # as it is before a later layer works in place
+    assert net.forward("cut").tolist() == [[0]]
+    outputs = net.forward(["more", "twice", "positive"])
+    assert [output.tolist() for output in outputs] == [[[6, 7]], [[-2, 6]], [[0, 6]]]
+    assert [o.tolist() for o in net.forwardAndRetrieve(["cut"])[0]] == [[[0]], [[6]]]
+    net.setInput(np.array([[1, 2], [3, 4]], np.float32), "x", 2, 1)
+    assert net.forward("twice").tolist() == [[0, 4], [8, 12]]
+    net.setInput(np.array([[1, 2]], np.uint8), "x")
+    assert net.forward("twice").tolist() == [[2, 4]]
+    total, ticks = net.getPerfProfile()
+    assert (type(total), ticks.shape, ticks.dtype) == (int, (4,), np.float64)
+    assert total == pytest.approx(ticks.sum(), abs=4)
+
+
+def test_what_a_net_refuses():
+    net = small()
+    for call, words in (
+        (lambda: net.forward("twise"), "Requested layer \"twise\" not found; did you mean 'twice'"),
+        (lambda: net.setInput(np.zeros((1, 2), np.float32), "q"), 'Requested blob "q" not found'),
+        (lambda: net.setInput(np.zeros((1, 2), np.int64)), "float32 or uint8"),
+        (lambda: net.getLayer(9), "no layer 9"),
+        (lambda: net.setInputShape("q", (1,)), "not found"),
+        (lambda: dnn.Net().forward(), "the net is empty"),
+    ):
+        with pytest.raises(BoxpressoError, match=words):
+            call()
+    with pytest.raises(TypeError, match="path or bytes"):
+        dnn.readNetFromCaffe(3)
+    with pytest.raises(ModelError, match=r"no\.prototxt"):
+        dnn.readNetFromCaffe("no.prototxt")
+    with pytest.raises(ModelError, match="not those of 'onnx'"):
+        dnn.readNet("a.onnx", framework="onnx")
+
+
+def test_files_buffers_and_missing_weights():
+    proto, model = SHAPES / "deploy.prototxt", SHAPES / "shapes.caffemodel"
+    nets = [
+        dnn.readNetFromCaffe(str(proto), str(model)),
+        dnn.readNetFromCaffe(proto.read_bytes(), bytearray(model.read_bytes())),
+        dnn.readNetFromCaffe(np.frombuffer(proto.read_bytes(), np.uint8), np.frombuffer(model.read_bytes(), np.uint8)),
+        dnn.readNet(str(model), str(proto)),
+        dnn.readNet(str(proto), str(model), "Caffe"),
+    ]
+    blob = np.random.default_rng(0).integers(0, 256, (2, 3, 128, 128)).astype(np.float32)
+    first = None
+    for net in nets:
+        net.setInput(blob)
+        output = net.forward()
+        first = output if first is None else first
+        np.testing.assert_array_equal(output, first)
+    assert first.shape == (1, 1, 100, 7)  # keep_top_k of each image
+    assert [b.shape for b in nets[0].getLayer("conv1").blobs] == [(16, 3, 3, 3)]
+    empty = dnn.readNetFromCaffe(str(proto))
+    empty.setInput(blob)
+    with pytest.raises(ModelError, match=r"the layers conv1, .* have no weights"):
+        empty.forward()
+    for buffer, words in ((b"<html>", "HTML"), (model.read_bytes()[:5000], "incomplete"), (b"", "empty")):
+        with pytest.raises(ModelError, match=words):
+            dnn.readNetFromCaffe(proto.read_bytes(), buffer)
+
+
+def scene():
+    return np.asarray(Image.open(SHAPES / "scene.png").convert("RGB"))[:, :, ::-1]
+
+
+def test_detection_model():
+    """Classes, scores and boxes are those of cv2.dnn_DetectionModel for the same files."""
+    model = dnn.DetectionModel(str(SHAPES / "shapes.caffemodel"), str(SHAPES / "deploy.prototxt"))
+    classes, scores, boxes = model.detect(scene(), 0.5)
+    assert (classes.dtype, scores.dtype, boxes.dtype) == (np.int32, np.float32, np.int32)
+    assert classes.tolist() == [2, 1, 1, 3, 3]
+    np.testing.assert_allclose(scores, [0.9999511, 0.9980623, 0.9978236, 0.9977308, 0.9974509], atol=1e-5)
+    assert boxes.tolist() == [
+        [51, 228, 76, 85], [79, 136, 74, 74], [257, 67, 236, 255], [278, 328, 129, 126], [11, 10, 101, 80],
+    ]  # fmt: skip
+    assert len(model.detect(scene(), 0.01)[0]) == 7
+    assert model.detect(scene(), 0.99999) == ((), (), ())
+    rows = model.net.forward()[0, 0]
+    assert (np.diff(rows[:7, 2]) <= 0).all()
+    assert not rows[7:].any()
+    assert model.setNmsAcrossClasses(True).getNmsAcrossClasses()
+    same = dnn.DetectionModel(model.net)
+    same.setInputParams(1.0, (128, 128))
+    assert same.detect(scene(), 0.5, 0.4)[0].tolist() == [2, 1, 1, 3, 3]
+
+
+def test_other_models():
+    text = b'input: "x" input_shape { dim: 1 dim: 3 dim: 2 dim: 2 } layer { name: "sum" type: "Reduction" bottom: "x" top: "s" reduction_param { axis: 2 } }'
+    model = dnn.ClassificationModel(dnn.readNetFromCaffe(text)).setInputMean((0, 0, 0)).setInputScale(0.5)
+    image = np.zeros((2, 2, 3), np.uint8) + np.array([1, 9, 3], np.uint8)
+    assert model.classify(image) == (1, 18.0)
+    assert model.setInputSwapRB(True).setInputCrop(True).setInputSize((2, 2)).predict(image)[0].tolist() == [[6, 18, 2]]
+    with pytest.raises(BoxpressoError, match='Unknown output layer type: "Reduction"'):
+        dnn.DetectionModel(model.net).detect(image)
+    with pytest.raises(BoxpressoError, match="size of the input is not known"):
+        model.setInputSize(0, 0).predict(image)
+
+
+def test_a_box_in_pixels_or_fractions():
+    assert dnn.models.whole_box(np.array([0.1, 0.2, 0.5, 0.9], np.float32), 100, 50) == (10, 10, 41, 36)
+    assert dnn.models.whole_box(np.array([10, 20, 50, 90], np.float32), 100, 50) == (10, 20, 41, 30)
+    assert dnn.models.whole_box(np.array([-3, -3, 500, 500], np.float32), 100, 50) == (0, 0, 100, 50)
+
+
+def test_backends_and_targets(monkeypatch):
+    net = small()
+    net.setPreferableBackend(dnn.DNN_BACKEND_OPENCV)
+    net.setPreferableTarget(dnn.DNN_TARGET_CPU)
+    net.enableFusion(False)
+    net.enableWinograd(False)
+    with pytest.warns(BoxpressoWarning, match="no OpenCL"):
+        net.setPreferableTarget(dnn.DNN_TARGET_OPENCL)
+    monkeypatch.setattr(dnn_net, "devices", lambda: ["cpu"])
+    with pytest.warns(BoxpressoWarning, match="no GPU answers"):
+        net.setPreferableTarget(dnn.DNN_TARGET_CUDA)
+    with pytest.warns(BoxpressoWarning, match="no GPU answers"):
+        net.setPreferableBackend(dnn.DNN_BACKEND_CUDA)
+    assert net.forward().tolist() == [[6, 7]]
+    seen = []
+    monkeypatch.setattr(dnn_net, "devices", lambda: ["cpu", "cuda:0"])
+    monkeypatch.setattr(net, "_build", lambda: seen.append(net._device))
+    net.setPreferableTarget(dnn.DNN_TARGET_CUDA)
+    net.setPreferableTarget(dnn.DNN_TARGET_CPU)
+    assert seen == ["cuda", "cpu"]
+
+
+def test_side_by_side_with_opencv():
+    cv2 = pytest.importorskip("cv2", reason="OpenCV is not installed")
+    rng = np.random.default_rng(0)
+    for turn in range(30):
+        height, width = rng.integers(5, 90, 2)
+        image = rng.integers(0, 256, (height, width, 3), dtype=np.uint8)
+        size = tuple(int(x) for x in rng.integers(4, 100, 2))
+        options = {
+            "scalefactor": 0.5,
+            "size": size,
+            "mean": (1.5, 2, 3),
+            "swapRB": bool(turn % 2),
+            "crop": turn % 3 == 0,
+        }
+        np.testing.assert_array_equal(dnn.blobFromImage(image, **options), cv2.dnn.blobFromImage(image, **options))
+        boxes = np.hstack([rng.integers(0, 50, (30, 2)), rng.integers(1, 40, (30, 2))])
+        scores = rng.random(30).astype(np.float32)
+        eta, top_k = float(rng.choice([1, 0.8])), int(rng.choice([0, 9]))
+        theirs = cv2.dnn.NMSBoxes(boxes.tolist(), scores.tolist(), 0.1, 0.6, eta, top_k)
+        assert dnn.NMSBoxes(boxes, scores, 0.1, 0.6, eta, top_k).tolist() == list(theirs)

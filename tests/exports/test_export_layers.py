@@ -1,0 +1,179 @@
+"""Every layer as ONNX, on what the real Caffe and the published region operators were recorded on: as the layer itself."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+import numpy as np
+import pytest
+from exported import caffe_case, check, net_of, region_case
+from places import TESTS
+from shared import SHARED
+
+MISSING = [name for name in ("onnx", "onnxruntime") if find_spec(name) is None]
+pytestmark = pytest.mark.skipif(bool(MISSING), reason=f"{' and '.join(MISSING)} is not installed")
+
+# Layers without a counterpart: losses and what measures a training; and fields that ONNX cannot say.
+WITHOUT = {
+    "Accuracy", "ContrastiveLoss", "DetectionEvaluate", "HingeLoss", "InfogainLoss", "MultiBoxLoss",
+    "MultinomialLogisticLoss", "SigmoidCrossEntropyLoss", "SmoothL1Loss", "SoftmaxWithLoss", "Net", "PythonRPN", "Split",
+    "RoIPool_mmcv", "PSRoIPool_torchvision",
+}  # fmt: skip
+# Cases that a reader computes otherwise, and why.
+OTHERWISE = {
+    ("DetectionOutput", "eta"): "refused: a threshold that changes",
+    ("RoIAlign", "nan_inf_input_avg"): "NaN in the features spreads further in a product with weights",
+    ("RoIAlign", "nan_inf_input_max"): "the same",
+    ("PSRoIAlign", "roi_negative_size_sr0"): "a bin without samples is NaN in one sign and 0 in the other",
+    ("RoIAlign", "no_rois"): "onnxruntime multiplies no empty matrices",
+}
+OPENVINO = {
+    ("RoIAlign", "zero_size_al1_sr0_avg"): "OpenVINO divides by no samples",
+    ("RiRoIAlignRotated", "theta_multiples"): "OpenVINO has no float64: an angle that is a multiple jumps",
+}
+
+
+def found(kind: str, where: str) -> list:
+    """The recorded cases in the repository, or those of ../shared alone."""
+    own = sorted((TESTS / "golden" / kind).glob("*/*.npz"))
+    if where == "here":
+        paths = own
+    else:
+        names = {(p.parent.name, p.name) for p in own}
+        paths = [p for p in sorted((SHARED / "golden" / kind).glob("*/*.npz")) if (p.parent.name, p.name) not in names]
+    return [
+        pytest.param(p, marks=[pytest.mark.slow] if where != "here" else [], id=f"{p.parent.name}-{p.stem}")
+        for p in paths
+        if p.parent.name not in WITHOUT
+    ]
+
+
+def run(path, target, runner=""):
+    known = {**OTHERWISE, **(OPENVINO if target == "openvino" else {})}
+    if (path.parent.name, path.stem) in known:
+        pytest.skip(known[path.parent.name, path.stem])
+    text, bottoms, params, tops = caffe_case(path) if path.parts[-3] == "caffe" else (*region_case(path), [], 1)
+    net = net_of(text, bottoms, params, tops)
+    check(net, {f"bottom_{i}": np.asarray(b, np.float32) for i, b in enumerate(bottoms)}, target, runner)
+
+
+@pytest.mark.parametrize("path", [*found("caffe", "here"), *found("caffe", "shared")])
+def test_caffe(path):
+    run(path, "onnxruntime")
+
+
+@pytest.mark.parametrize("path", [*found("roi", "here"), *found("roi", "shared")])
+def test_regions(path):
+    run(path, "onnxruntime")
+
+
+@pytest.mark.parametrize("target", ["opencv5", "tensorrt"])
+@pytest.mark.parametrize(
+    "path", [p for p in found("roi", "here") if p.id.startswith(("RoIPooling", "RoIAlign-", "DeformRoI"))]
+)
+def test_regions_of_programs_that_lack_operators(path, target):
+    """The same numbers without MaxRoiPool and DeformConv, and for OpenCV 5 without RoiAlign."""
+    run(path, target, "onnxruntime")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", [*found("caffe", "here"), *found("roi", "here")])
+def test_openvino(path):
+    pytest.importorskip("openvino", reason="OpenVINO is not installed")
+    run(path, "openvino")
+
+
+RNG = np.random.default_rng(5)
+IMAGE = RNG.standard_normal((2, 8, 9, 11)).astype(np.float32)
+ROIS = np.array([[0, 1, 2, 7, 8], [1, 3, 0, 9, 6], [0, 0, 0, 10, 8]], np.float32)
+OFFSETS = RNG.uniform(-1.5, 1.5, (2, 2 * 4 * 9, 9, 11)).astype(np.float32)
+MASKS = RNG.uniform(0, 1, (2, 4 * 9, 9, 11)).astype(np.float32)
+UNPOOL = np.stack([RNG.permutation(22 * 18)[:99] for _ in range(16)]).reshape(2, 8, 9, 11).astype(np.float32)
+YOLO = "num_classes: 3 num_box: 2"
+MANY = {  # layers that nothing was recorded of, and settings of others: the layer and its bottoms
+    "deformable convolution": ('type: "DeformableConvolution" deformable_convolution_param { num_output: 6 kernel_size: 3 '
+                               'pad: 1 group: 2 weight_filler { type: "xavier" } }', [IMAGE, OFFSETS]),
+    "modulated": ('type: "ModulatedDeformableConvolution" deformable_convolution_param { num_output: 6 kernel_size: 3 pad: 1 '
+                  'weight_filler { type: "xavier" } }', [IMAGE, OFFSETS, MASKS]),
+    "dilated": ('type: "DeformableConvolution" deformable_convolution_param { num_output: 4 kernel_size: 3 pad: 2 stride: 2 '
+                'dilation: 2 deformable_group: 1 bias_term: false weight_filler { type: "xavier" } }',
+                [IMAGE, OFFSETS[:, :18, :5, :6]]),
+    "reorg": ('type: "Reorg" reorg_param { stride: 2 }', [IMAGE[:, :, :8, :10]]),
+    "reorg back": ('type: "Reorg" reorg_param { stride: 2 reverse: true }', [IMAGE]),
+    "upsample": ('type: "Upsample" upsample_param { scale: 3 }', [IMAGE]),
+    "unpool": ('type: "Upsample" upsample_param { scale: 2 }', [IMAGE, UNPOOL]),
+    "interp": ('type: "Interp" interp_param { height: 13 width: 29 }', [IMAGE]),
+    "interp with cut": ('type: "Interp" interp_param { zoom_factor: 2 pad_beg: -1 pad_end: -1 }', [IMAGE]),
+    "shuffle": ('type: "ShuffleChannel" shuffle_channel_param { group: 4 }', [IMAGE]),
+    "reverse": ('type: "Reverse" reverse_param { axis: 1 axis: -1 }', [IMAGE]),
+    "transpose": ('type: "Transpose" transpose_param { dim: 3 dim: 0 dim: 2 dim: 1 }', [IMAGE]),
+    "swish": ('type: "Swish" swish_param { beta: 1.5 }', [IMAGE]),
+    "clip": ('type: "Clip" clip_param { min: -0.5 max: 0.75 }', [IMAGE]),
+    "relu6": ('type: "ReLU6"', [4 * IMAGE]),
+    "crelu": ('type: "CReLU"', [IMAGE]),
+    "axpy": ('type: "Axpy"', [IMAGE[:, :, :1, :1], IMAGE, IMAGE[::-1]]),
+    "spp": ('type: "SPP" spp_param { pyramid_height: 3 pool: AVE }', [IMAGE]),
+    "spp max": ('type: "SPP" spp_param { pyramid_height: 3 pool: MAX }', [IMAGE]),
+    "im2col": ('type: "Im2col" convolution_param { kernel_size: 3 pad: 1 stride: 2 }', [IMAGE]),
+    "stochastic": ('type: "Pooling" pooling_param { pool: STOCHASTIC kernel_size: 3 stride: 2 }', [np.abs(IMAGE)]),
+    "roi warping": ('type: "ROIWarping" roi_warping_param { pooled_h: 3 pooled_w: 4 spatial_scale: 1 }', [IMAGE, ROIS]),
+    "corners": ('type: "ROIAlign" roi_pooling_param { pooled_h: 2 pooled_w: 3 spatial_scale: 0.5 pad_ratio: 0.25 }',
+                [IMAGE, ROIS]),
+    "padded regions": ('type: "ROIPooling" roi_pooling_param { pooled_h: 2 pooled_w: 3 spatial_scale: 0.5 pad_ratio: 0.25 }',
+                       [IMAGE, ROIS]),
+    "mask resize": ('type: "MaskResize" mask_resize_param { output_height: 14 output_width: 5 }', [IMAGE]),
+    "mask pooling": ('type: "MaskPooling"', [IMAGE, IMAGE[:, :1]]),
+    "rnn": ('type: "RNN" recurrent_param { num_output: 5 weight_filler { type: "xavier" } }',
+            [IMAGE[0], (np.arange(8)[:, None] % 3 > 0) * np.ones((8, 9), np.float32)]),
+    "older lstm": ('type: "Lstm" lstm_param { num_output: 5 weight_filler { type: "xavier" } }', [IMAGE[0]]),
+    "yolo v3": (f'type: "Yolov3DetectionOutput" yolov3_detection_output_param {{ {YOLO} mask_group_num: 1 biases: 20 biases: 30 '
+                "biases: 40 biases: 25 mask: 0 mask: 1 anchors_scale: 8 confidence_threshold: 0.4 }",
+                [2 * RNG.standard_normal((2, 16, 5, 6))]),
+    "yolo v2": (f'type: "YoloDetectionOutput" yolo_detection_output_param {{ {YOLO} biases: 1 biases: 2 biases: 3 biases: 1.5 '
+                "confidence_threshold: 0.4 }", [2 * RNG.standard_normal((1, 16, 5, 6))]),
+    "yolo without any": (f'type: "YoloDetectionOutput" yolo_detection_output_param {{ {YOLO} biases: 1 biases: 2 biases: 3 '
+                         "biases: 1.5 confidence_threshold: 0.99 }", [np.zeros((2, 16, 5, 6))]),
+    "cascade": ('type: "DecodeBBox" bbox_reg_param { bbox_mean: 0 bbox_mean: 0 bbox_mean: 0 bbox_mean: 0 bbox_std: 0.1 '
+                "bbox_std: 0.1 bbox_std: 0.2 bbox_std: 0.2 }", [RNG.standard_normal((3, 8)), ROIS]),
+    "cascade by score": ('type: "DecodeBBox"', [RNG.standard_normal((3, 12)), RNG.uniform(0, 1, (3, 3)), ROIS]),
+    "box groups": ('type: "BoxGroupOutput" box_group_output_param { fg_thr: 0.2 iou_thr: 0.4 max_nms_num: 60 min_size: 4 '
+                   "box_group_param { field_w: 20 field_h: 24 stride: 8 } box_group_param { field_w: 40 field_w: 60 "
+                   "field_h: 30 field_h: 40 stride: 16 } }",
+                   [RNG.uniform(0, 1, (1, 2, 6, 7)), 0.2 * RNG.standard_normal((1, 4, 6, 7)),
+                    RNG.uniform(0, 1, (2, 2, 3, 4)), 0.2 * RNG.standard_normal((2, 4, 3, 4))]),
+}  # fmt: skip
+
+
+FOR_EACH_OPSET = ("unpool", "spp", "yolo v3", "modulated", "corners", "rnn")  # layers that it changes
+
+
+@pytest.mark.parametrize(
+    ("name", "opset"), [(n, o) for n in MANY for o in (16, 17, 19, 21) if o in (17, 19) or n in FOR_EACH_OPSET]
+)
+@pytest.mark.filterwarnings("ignore:ROIAlign layer")
+def test_other_layers(name, opset):
+    text, bottoms = MANY[name]
+    tops = 2 if name == "box groups" else 1
+    net = net_of(text, bottoms, tops=tops)
+    check(net, {f"bottom_{i}": np.asarray(b, np.float32) for i, b in enumerate(bottoms)}, opset=opset)
+
+
+@pytest.mark.parametrize("name", ["deformable convolution", "modulated", "dilated", "unpool", "yolo v3", "box groups"])
+def test_other_layers_in_openvino(name):
+    pytest.importorskip("openvino", reason="OpenVINO is not installed")
+    text, bottoms = MANY[name]
+    net = net_of(text, bottoms, tops=2 if name == "box groups" else 1)
+    check(net, {f"bottom_{i}": np.asarray(b, np.float32) for i, b in enumerate(bottoms)}, "openvino", opset=19)
+
+
+@pytest.mark.parametrize("target", ["openvino", "opencv5", "tensorrt"])
+@pytest.mark.parametrize("name", ["deformable convolution", "dilated", "padded regions"])
+def test_no_operator_that_a_target_lacks(name, target):
+    from boxpresso.exports import onnx_model
+    from boxpresso.exports.onnx.targets import TARGETS
+
+    text, bottoms = MANY[name]
+    model = onnx_model(net_of(text, bottoms), target=target, opset=19)
+    assert not {node.op_type for node in model.graph.node} & TARGETS[target].lacks
+    kept = {node.op_type for node in onnx_model(net_of(text, bottoms), opset=19).graph.node}
+    assert ("MaxRoiPool" if "regions" in name else "DeformConv") in kept

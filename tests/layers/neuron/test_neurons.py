@@ -1,0 +1,109 @@
+"""AbsVal, BNLL, Clip, ELU, Exp, Log, Swish and Threshold: by formula, in place and not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from harness import Rig, check_gradient, close
+
+from boxpresso.proto.errors import LayerError
+
+FORMULAS = {
+    'type: "AbsVal"': np.abs,
+    'type: "BNLL"': lambda x: np.logaddexp(0, x),
+    'type: "Clip" clip_param { min: -1 max: 2 }': lambda x: np.clip(x, -1, 2),
+    'type: "ELU"': lambda x: np.where(x > 0, x, np.expm1(np.minimum(x, 0))),
+    'type: "ELU" elu_param { alpha: 0.5 }': lambda x: np.where(x > 0, x, 0.5 * np.expm1(np.minimum(x, 0))),
+    'type: "ELU" elu_param { alpha: -0.5 }': lambda x: np.where(x > 0, x, -0.5 * np.expm1(np.minimum(x, 0))),
+    'type: "ELU" elu_param { alpha: 1.67 lambda: 1.05 }': (
+        lambda x: 1.05 * np.where(x > 0, x, 1.67 * np.expm1(np.minimum(x, 0)))
+    ),
+    'type: "Exp"': np.exp,
+    'type: "Exp" exp_param { base: 2 scale: 0.5 shift: 1 }': lambda x: 2 ** (1 + 0.5 * x),
+    'type: "Exp" exp_param { scale: -0.5 shift: 0.25 }': lambda x: np.exp(0.25 - 0.5 * x),
+    'type: "Log" log_param { scale: 0.25 shift: 5 }': lambda x: np.log(5 + 0.25 * x),
+    'type: "Log" log_param { base: 10 scale: -0.25 shift: 6 }': lambda x: np.log10(6 - 0.25 * x),
+    'type: "Log" log_param { base: 0.5 scale: 0.25 shift: 5 }': lambda x: -np.log2(5 + 0.25 * x),
+    'type: "Swish"': lambda x: x / (1 + np.exp(-x)),
+    'type: "Swish" swish_param { beta: -0.5 }': lambda x: x / (1 + np.exp(0.5 * x)),
+    'type: "Threshold"': lambda x: (x > 0).astype(float),
+    'type: "Threshold" threshold_param { threshold: 0.5 }': lambda x: (x > 0.5).astype(float),
+}
+X = 3 * np.random.default_rng(0).standard_normal((3, 5, 4, 6)).astype(np.float32)
+SMOOTH = [text for text in FORMULAS if "Threshold" not in text]
+
+
+LAUNCHES = [(text, [X], [] if "Threshold" in text else None) for text in FORMULAS]  # for tests/device/test_threaded.py
+
+
+@pytest.mark.parametrize("text", FORMULAS)
+@pytest.mark.parametrize("in_place", [False, True], ids=["", "in_place"])
+def test_forward(text, in_place, device):
+    """By formula, with a larger, an empty and a smaller input afterwards."""
+    rig = Rig(text, [X], device=device, in_place=in_place)
+    close(rig.forward()[0], FORMULAS[text](X))
+    for shape in ((4, 5, 6, 7), (0, 5, 2, 2), (1, 5)):
+        x = np.random.default_rng(1).standard_normal(shape)
+        rig.set_bottom(0, x)
+        close(rig.forward()[0], FORMULAS[text](x))
+
+
+@pytest.mark.parametrize("text", SMOOTH)
+@pytest.mark.parametrize("in_place", [False, True], ids=["", "in_place"])
+def test_gradient(text, in_place, device):
+    check_gradient(Rig(text, [X], device=device, dtype=np.float64, in_place=in_place))
+
+
+@pytest.mark.parametrize("text", SMOOTH)
+def test_in_place_is_the_same(text, device):
+    g = np.random.default_rng(2).standard_normal(X.shape)
+    results = []
+    for in_place in (False, True):
+        rig = Rig(text, [X], device=device, in_place=in_place)
+        rig.forward()
+        if in_place:  # top and bottom are one: the diff given is the one to be overwritten
+            rig.top[0].diff[...] = g
+            rig.layer.backward(rig.top, [True], rig.bottom)
+            results.append(np.array(rig.bottom[0].diff))
+        else:
+            results.append(rig.backward([g])[0])
+    np.testing.assert_array_equal(*results)
+
+
+def test_edges(device):
+    """Large values do not overflow, NaN stays NaN, gradients at the corners are Caffe's."""
+    x = np.array([-1e4, -100, 0, 100, 1e4, np.nan], np.float32)
+    rig = Rig('type: "BNLL"', [x], device=device)
+    close(rig.forward()[0], [0, 0, np.log(2), 100, 1e4, np.nan])
+    close(rig.backward([np.ones(6)])[0], [0, 0, 0.5, 1, 1, np.nan])
+    rig = Rig('type: "ELU"', [x], device=device)
+    close(rig.forward()[0], [-1, -1, 0, 100, 1e4, np.nan])
+    rig = Rig('type: "AbsVal"', [np.array([-2, 0, 3])], device=device)
+    rig.forward()
+    np.testing.assert_array_equal(rig.backward([np.ones(3)])[0], [-1, 0, 1])
+    rig = Rig('type: "Clip" clip_param { min: -1 max: 1 }', [np.array([-2, -1, 0, 1, 2, np.nan])], device=device)
+    np.testing.assert_array_equal(rig.forward()[0], [-1, -1, 0, 1, 1, np.nan])
+    np.testing.assert_array_equal(rig.backward([np.ones(6)])[0], [0, 1, 1, 1, 0, 0])
+
+
+@pytest.mark.parametrize(
+    ("text", "match"),
+    [
+        ('type: "Clip"', "needs both min and max"),
+        ('type: "Clip" clip_param { min: 1 }', "needs both min and max"),
+        ('type: "Clip" clip_param { min: 1 max: 0 }', "min 1 and max 0"),
+        ('type: "Exp" exp_param { base: 0 }', "above 0, or -1 for e, got 0"),
+        ('type: "Log" log_param { base: -2 }', "got -2"),
+        ('type: "Log" log_param { base: 1 }', "not 1"),
+    ],
+)
+def test_errors(text, match):
+    with pytest.raises(LayerError, match=match):
+        Rig(text, [X])
+
+
+def test_threshold_has_no_gradient():
+    rig = Rig('type: "Threshold"', [X])
+    rig.forward()
+    with pytest.raises(LayerError, match="no gradient"):
+        rig.backward([X])

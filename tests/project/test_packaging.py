@@ -1,0 +1,63 @@
+"""What is published: the version is the same everywhere, the archives lack nothing, and the wheel works in a bare environment."""
+
+import subprocess
+import sys
+import tarfile
+
+import pytest
+from places import ROOT
+
+sys.path.insert(0, str(ROOT / "packaging"))
+LEFT_OUT = {".gitignore", "layers", "net", "proto"}  # the last three are links into boxpresso/
+
+
+def tracked() -> set[str]:
+    """The files that git has."""
+    try:
+        listed = subprocess.run(["git", "ls-files"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("this is no checkout of git")
+    return {name for name in listed.splitlines() if (ROOT / name).exists()}
+
+
+def test_one_version():
+    import check_version
+
+    stated = check_version.versions()
+    assert set(stated.values()) == {stated["boxpresso/__init__.py"]}, stated
+
+
+def test_a_version_that_differs_is_named(monkeypatch, tmp_path, capsys):
+    import check_version
+
+    for name in check_version.PLACES:
+        copy = tmp_path / name
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        copy.write_text((ROOT / name).read_text(encoding="utf-8").replace("0.1.0", "0.2.0"), encoding="utf-8")
+    monkeypatch.setattr(check_version, "ROOT", tmp_path)
+    (tmp_path / "CITATION.cff").write_text("version: 0.1.0\n")
+    assert check_version.main([]) == 1
+    assert capsys.readouterr().out == "CITATION.cff says 0.1.0, not 0.2.0\n"
+    (tmp_path / "CITATION.cff").write_text("version: 0.2.0\n")
+    changes = tmp_path / "CHANGELOG.md"
+    changes.write_text("# Changes\n\n## 0.2.0 (unreleased)\n")
+    assert check_version.main([]) == 0
+    assert check_version.main(["0.2.0"]) == 1  # a release has a date
+    changes.write_text("# Changes\n\n## 0.2.0 (2026-12-01)\n")
+    assert check_version.main(["0.2.0"]) == 0
+
+
+@pytest.mark.slow
+def test_the_archives(tmp_path):
+    """The source archive leaves nothing out, and the wheel works in a bare environment (numpy, protobuf and pillow come from the index)."""
+    command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(tmp_path), str(ROOT)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    with tarfile.open(next(tmp_path.glob("*.tar.gz"))) as archive:
+        packed = {name.partition("/")[2] for name in archive.getnames()}
+    outside = {name for name in tracked() if not name.startswith((".ci/", ".github/"))} - LEFT_OUT
+    assert not outside - packed, "MANIFEST.in leaves out what git has"
+    command = [sys.executable, str(ROOT / "packaging" / "try_package.py"), str(next(tmp_path.glob("*.whl")))]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "installed, boxes found, nothing missing" in done.stdout

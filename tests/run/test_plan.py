@@ -1,0 +1,619 @@
+"""The plan of a net at TEST: its passes, that it computes what the layers do, and that a script cannot tell the difference."""
+
+from __future__ import annotations
+
+import itertools
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from plan_nets import FIRE, HEADS, NETS, RESIDUAL, conv, data, halve, layer, normal, relu
+
+from boxpresso import Net
+from boxpresso.device import Blob, open_device
+from boxpresso.graph.graph import LAST, plain
+from boxpresso.graph.graph import Source as Layers
+from boxpresso.graph.passes import Portion, fold_affine, fuse_activations, fuse_sums, portions
+from boxpresso.layers.core.lowering import bf16_available
+from boxpresso.net.summary import summarise_plan
+from boxpresso.proto import parse_net
+from boxpresso.proto.errors import DeviceError, ModelError
+from boxpresso.run.arena import Arena, Home, Placement, shared_memory
+from boxpresso.run.gpu.memory import Bound
+from boxpresso.run.layout import lower, optimise
+
+RNG = np.random.default_rng(11)
+
+
+def nets(text, dtype=np.float32, **options):
+    """The net without a plan and with one, with the same random parameters."""
+    pair = [
+        Net(parse_net(text), device="cpu", seed=3, dtype=dtype, optimize=on, **(options if on else {}))
+        for on in (False, True)
+    ]
+    rng = np.random.default_rng(5)
+    for one, other in zip(*(net.layers for net in pair)):
+        if one.type == "BatchNorm":
+            for blob, values in zip(
+                one.blobs, (rng.standard_normal, lambda n: rng.random(n) + 0.5, lambda n: np.full(n, 2.0))
+            ):
+                blob.data[...] = values(blob.shape)
+        for blob, copy in zip(one.blobs, other.blobs):
+            copy.data[...] = blob.data
+    return pair
+
+
+def steps(text, passes=None):
+    """What each step of a plan stands for: the names of its layers joined by +."""
+    net = Net(parse_net(text), device="cpu", optimize=False)
+    source = Layers(net.layers, net.names, net.bottoms, net.tops, net.blobs)
+    plan = optimise(source, net.outputs)[0] if passes is None else lower(plain(source, net.outputs), source)
+    for step in passes or ():
+        plan = step(plan, source)
+    return ["+".join(net.layers[i].name for i in step.layers) for step in plan.steps]
+
+
+def same(one, other, tolerance=1e-5):
+    assert list(one) == list(other)
+    for name in one:
+        assert one[name].shape == other[name].shape
+        if one[name].size:
+            np.testing.assert_allclose(
+                other[name], one[name], rtol=0, atol=tolerance * max(1e-30, np.abs(one[name]).max()), err_msg=name
+            )
+
+
+def test_batch_norm_and_scale_are_folded():
+    text = data(1, 3, 8, 8) + conv("a", "data", 4) + normal("a", "a") + relu("r", "a")
+    assert steps(text, [fold_affine]) == ["data", "a+a_bn+a_scale", "r"]
+    assert steps(text) == ["data", "a+a_bn+a_scale+r"]
+
+
+def test_what_has_two_readers_or_is_asked_for_is_not_folded():
+    text = data(1, 3, 8, 8) + conv("a", "data", 4) + normal("a", "a", "n") + relu("r", "n")
+    assert steps(text, [fold_affine]) == ["data", "a+a_bn+a_scale", "r"]
+    both = text + layer("twice", "Power", "a", text="power_param { scale: 2 }")
+    assert "a" in steps(both)  # read by BatchNorm and by Power
+    net = Net(parse_net(text), device="cpu")
+    net.forward(blobs=["a"])
+    assert ["a"] in [row.layers for row in summarise_plan(net).steps]
+
+
+def test_sums_and_activations_are_fused():
+    assert steps(RESIDUAL, [fold_affine, fuse_sums, fuse_activations]) == [
+        "data", "a+a_bn+a_scale+a_relu", "a_a_relu_0_split", "b+b_bn+b_scale+sum+sum_relu", "c",
+    ] or steps(RESIDUAL) == ["data", "a+a_bn+a_scale+a_relu", "b+b_bn+b_scale+sum+sum_relu", "c"]  # fmt: skip
+    assert steps(RESIDUAL) == ["data", "a+a_bn+a_scale+a_relu", "b+b_bn+b_scale+sum+sum_relu", "c"]
+
+
+def test_the_maximum_of_2_x_2_places_is_stored_by_the_convolution():
+    text = NETS["halved"]
+    assert steps(text) == ["data", "a+r+p", "b+b_bn+b_scale+q"]
+    assert steps(NETS["halved sum"]) == ["data", "a", "b+sum+r+p"]
+    assert steps(NETS["not halved"]) == ["data", "a", "p", "b", "q", "c", "s", "d", "t"]
+    both = text + layer("twice", "Power", "a", text="power_param { scale: 2 }")
+    assert steps(both)[:3] == ["data", "a+r", "p"]  # read by the pooling and by Power
+
+
+@pytest.mark.parametrize(
+    "window",
+    [
+        "kernel_size: 2 stride: 2 pad: 1", "kernel_size: 2 stride: 2 pad_h: 1 pad_w: 0", "kernel_size: 2 stride: 2 pad_h: 0 pad_w: 1", "kernel_size: 2 stride: 1",
+        "kernel_size: 2 stride_h: 2 stride_w: 1", "kernel_h: 2 kernel_w: 3 stride: 2", "kernel_size: 3 stride: 2", "kernel_size: 1 stride: 2",
+        "kernel_size: 2 stride: 2 pool: AVE", "kernel_size: 2 stride: 2 round_mode: FLOOR", "global_pooling: true",
+    ],
+)  # fmt: skip
+def test_another_window_is_not_the_maximum_of_2_x_2_places(window):
+    """The convolution may store the maximum, but of windows of 2 x 2 without padding alone."""
+    start = data(1, 16, 21, 20) + conv("a", "data", 16)
+    assert steps(start + halve("p", "a")) == ["data", "a+p"]
+    text = start + layer("p", "Pooling", "a", text=f"pooling_param {{ {window} }}")
+    assert steps(text) == ["data", "a", "p"]
+    one, other = nets(text)
+    image = RNG.standard_normal(one.blobs["data"].shape)
+    same(one.forward(data=image), other.forward(data=image))
+
+
+SIXTEEN = data(1, 16, 12, 16) + conv("a", "data", 16) + conv("b", "data", 16)
+SCALE = 'scale_param { axis: %d bias_term: true filler { type: "gaussian" std: 1 } bias_filler { type: "gaussian" std: 1 } }'
+APART = {  # nets whose last layer looks like one that a step can do beside its own, and is not
+    "sum of halves": SIXTEEN + layer("s", "Eltwise", ["a", "b"], text="eltwise_param { coeff: 0.5 coeff: 0.5 }"),
+    "sum with half of the first": SIXTEEN + layer("s", "Eltwise", ["a", "b"], text="eltwise_param { coeff: 0.5 coeff: 1 }"),
+    "difference": SIXTEEN + layer("s", "Eltwise", ["a", "b"], text="eltwise_param { coeff: 1 coeff: -1 }"),
+    "sum with itself": data(1, 8, 9, 9) + conv("a", "data", 8) + layer("s", "Eltwise", ["a", "a"]),
+    "maximum": SIXTEEN + layer("s", "Eltwise", ["a", "b"], text="eltwise_param { operation: MAX }"),
+    "statistics of the batch": SIXTEEN + layer("n", "BatchNorm", "a", text="batch_norm_param { use_global_stats: false }"),
+    "scale by rows": data(1, 12, 12, 12) + conv("a", "data", 12) + layer("s", "Scale", "a", text=SCALE % 2),
+    "scale by columns": data(1, 12, 12, 12) + conv("a", "data", 12) + layer("s", "Scale", "a", text=SCALE % 3),
+    "scale by another blob": SIXTEEN + layer("g", "Pooling", "b", text="pooling_param { pool: AVE global_pooling: true }")
+    + layer("r", "Reshape", "g", text="reshape_param { shape { dim: 0 dim: -1 } }") + layer("s", "Scale", ["a", "r"], text="scale_param { axis: 0 }"),
+    "priors beside values": data(1, 4, 6, 8) + conv("a", "data", 4) + layer("prior", "PriorBox", ["a", "data"], text="prior_box_param { min_size: 3 }")
+    + layer("r", "Reshape", "a", text="reshape_param { shape { dim: 0 dim: 2 dim: -1 } }") + layer("s", "Concat", ["prior", "r"], text="concat_param { axis: 2 }"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", APART)
+def test_what_is_not_done_beside_another_layer(name):
+    assert steps(APART[name])[-1] in ("n", "s")
+    one, other = nets(APART[name])
+    for _ in range(2):
+        image = RNG.standard_normal(one.blobs["data"].shape)
+        same(one.forward(data=image), other.forward(data=image))
+
+
+def test_a_value_that_two_blobs_are_to_hold():
+    """A Permute of a single place changes nothing, but its top is another blob: a copy behind what makes the bottom."""
+    text = (
+        data(1, 1, 9, 6) + conv("a", "data", 8) + layer("p", "Pooling", "a", text="pooling_param { global_pooling: true }")
+        + layer("t", "Permute", "p", text="permute_param { order: 0 order: 2 order: 3 order: 1 }") + conv("b", "t", 5, "kernel_size: 1")
+    )  # fmt: skip
+    one, other = nets(text)
+    for _ in range(2):
+        image = RNG.standard_normal((1, 1, 9, 6))
+        blobs = ["a", "p", "t"]
+        same(one.forward(data=image, blobs=blobs), other.forward(data=image, blobs=blobs))
+    rows = summarise_plan(other).steps
+    assert "copy" in [row.what for row in rows]
+
+
+def test_a_batch_norm_that_has_seen_nothing_is_folded():
+    """Caffe takes the mean and the variance to be 0 where their factor is 0, whatever they are."""
+    text = data(1, 3, 8, 8) + conv("a", "data", 4) + layer("n", "BatchNorm", "a")
+    assert steps(text) == ["data", "a+n"]
+    one, other = nets(text)
+    for net in (one, other):
+        net.params["n"][2].data[...] = 0
+        net.params["n"][1].data[...] = 5
+    image = RNG.standard_normal((1, 3, 8, 8))
+    result = other.forward(data=image)
+    same(one.forward(data=image), result)
+    plain = Net(parse_net(data(1, 3, 8, 8) + conv("a", "data", 4)), device="cpu")
+    for blob, values in zip(plain.params["a"], other.params["a"]):
+        blob.data[...] = values.data
+    np.testing.assert_allclose(result["n"], plain.forward(data=image)["a"] / np.sqrt(1e-5), rtol=1e-4, atol=1e-2)
+
+
+def test_identities_are_free():
+    text = (
+        data(1, 4, 6, 6) + layer("drop", "Dropout", "data") + conv("a", "drop", 4)
+        + layer("same", "Permute", "a", text="permute_param { order: 0 order: 1 }") + relu("r", "same")
+    )  # fmt: skip
+    assert steps(text) == ["data", "a+r"]
+
+
+def test_heads_are_stored_where_the_concatenation_lies():
+    plan = summarise_plan(Net(parse_net(HEADS), device="cpu"))
+    assert {row.at for row in plan.steps if row.layers[0] in ("a_loc", "b_loc")} == {plan.steps[2].at}
+    assert not [row for row in plan.steps if row.what in ("copy", "to planes", "channels last")]
+
+
+def test_operands_of_a_concatenation_are_stored_in_it():
+    net = Net(parse_net(FIRE), device="cpu")
+    rows = summarise_plan(net).steps
+    assert [row.what for row in rows] == ["convolution"] * 3 + ["pooling", "convolution", "pooling", "kernels"]
+    homes = net._runner.describe()[0].placement.homes
+    one, three = (homes[(name, 1), LAST] for name in ("b1", "b3"))
+    assert one.base == three.base
+    assert one.pitch == three.pitch == 22
+    assert three.offset - one.offset == 10
+
+
+VIEWED = {
+    "by images": layer("v", "Concat", ["p", "p"], text="concat_param { axis: 0 }"),
+    "other images": layer("v", "Reshape", "p", text="reshape_param { shape { dim: -1 dim: 2 } }")
+    + layer("w", "InnerProduct", "v", text='inner_product_param { num_output: 3 weight_filler { type: "xavier" } }'),
+}
+
+
+@pytest.mark.parametrize("name", VIEWED)
+def test_an_operand_of_a_concatenation_that_others_read_without_gaps(name):
+    """Stored in the concatenation, there are the other operands between its images."""
+    pooled = layer("p", "Pooling", "data", text="pooling_param { pool: MAX global_pooling: true }")
+    text = data(2, 4, 6, 16) + pooled + VIEWED[name] + layer("j", "Concat", ["p", "p"])
+    plain, planned = nets(text)
+    x = RNG.standard_normal((2, 4, 6, 16)).astype(np.float32)
+    same(plain.forward(data=x), planned.forward(data=x))
+
+
+def test_a_layer_in_place_behind_a_split_of_priors():
+    """The Split copies, for what is written over in place; it is no step, so that nothing made of its copy is a constant."""
+    text = """
+        layer { name: "x" type: "Input" top: "x" input_param { shape { dim: 1 dim: 5 dim: 3 dim: 4 } } }
+        layer { name: "p" type: "PriorBox" bottom: "x" bottom: "x" top: "p" prior_box_param { min_size: 3 } }
+        layer { name: "s" type: "Split" bottom: "p" top: "a" top: "b" }
+        layer { name: "r" type: "ReLU" bottom: "a" top: "a" relu_param { negative_slope: 0.1 } }"""
+    plain, planned = nets(text)
+    for _ in range(2):
+        same(plain.forward(), planned.forward())
+
+
+def test_an_identity_of_what_an_earlier_part_has_made():
+    """A Filter ends a part of the plan; the Dropout behind it has no step in the next one."""
+    text = """
+        layer { name: "x" type: "Input" top: "x" top: "s" input_param { shape { dim: 2 dim: 5 dim: 3 } shape { dim: 2 } } }
+        layer { name: "f" type: "Filter" bottom: "x" bottom: "s" top: "f" }
+        layer { name: "d" type: "Dropout" bottom: "f" top: "d" }"""
+    x, net = np.random.default_rng(0).standard_normal((2, 5, 3)).astype(np.float32), Net(parse_net(text), device="cpu")
+    for chosen in ([0, 1], [1, 1], [0, 0]):
+        assert np.array_equal(net.forward(x=x, s=np.array(chosen))["d"], x[np.array(chosen, bool)])
+
+
+def test_shared_memory_is_used_again():
+    text = data(1, 16, 20, 20) + "".join(conv(f"c{i}", f"c{i - 1}" if i else "data", 16) for i in range(8))
+    net = Net(parse_net(text), device="cpu")
+    net.forward()
+    program = net._runner.parts[0].now
+    one = 16 * 20 * 20
+    assert 2 * one <= program.shared.size < 2.2 * one + 1000
+
+
+def test_memory_of_values_that_live_at_once_does_not_overlap():
+    net = Net(parse_net(RESIDUAL), device="cpu")
+    source = Layers(net.layers, net.names, net.bottoms, net.tops, net.blobs)
+    placement = Placement(optimise(source, net.outputs)[0], source)
+    keys = list(placement.homes)
+    shared = shared_memory(placement.homes, [keys, keys])
+    starts, total = shared.starts, shared.size  # all at once
+    spans = sorted(
+        (starts[h.base], starts[h.base] + h.end)
+        for h in {h.base: h for h in placement.homes.values() if h.base in starts}.values()
+    )
+    assert all(a[1] <= b[0] for a, b in itertools.pairwise(spans))
+    assert spans[-1][1] <= total
+
+
+@pytest.mark.parametrize(("align", "behind"), [(16, 16), (512, 0)], ids=["cpu", "gpu"])
+def test_no_two_values_have_a_place_at_the_same_time(align, behind):
+    """Bases of random sizes and lives: element by element, what an action uses is nobody else's from the base's first use to its
+    last; and some memory is used twice."""
+    rng = np.random.default_rng(3)
+    for _ in range(20):
+        lives = [sorted(rng.integers(0, 12, 2)) for _ in range(15)]
+        sizes = [int(size) for size in rng.integers(1, 3000, 15)]
+        homes = {i: Home(1, size, 1, 1, size, size, ("shared", i)) for i, size in enumerate(sizes)}
+        uses = [[i for i, life in enumerate(lives) if now in life] for now in range(12)]
+        shared = shared_memory(homes, uses, align=align, behind=behind)
+        for now in range(12):
+            owner = np.full(shared.size, -1)
+            for i in (i for i, (first, last) in enumerate(lives) if first <= now <= last):
+                at = shared.starts["shared", i]
+                assert at % align == 0
+                part = owner[at : at + sizes[i] + behind]
+                assert len(part) == sizes[i] + behind
+                assert (part == -1).all()
+                part[:] = i
+        assert shared.size < sum(-(-size // align) * align + behind for size in sizes)
+
+
+def test_what_lies_in_a_concatenation():
+    """Portions are Concat's own places, element by element, on every axis."""
+    one = (2, 3, 4, 5)
+    for axis in range(4):
+        other = tuple(size + (i == axis) for i, size in enumerate(one))
+        dims = " ".join(f"shape {{ {' '.join(f'dim: {size}' for size in shape)} }}" for shape in (one, other))
+        text = f'layer {{ name: "x" type: "Input" top: "a" top: "b" input_param {{ {dims} }} }}'
+        net = Net(
+            parse_net(text + layer("c", "Concat", ["a", "b"], text=f"concat_param {{ axis: {axis} }}")), device="cpu"
+        )
+        source = net._runner.source
+        step = lower(plain(source, net.outputs), source).steps[-1]
+        arrays = [np.random.default_rng(i).random(shape) for i, shape in enumerate((one, other))]
+        whole = np.full(net.blobs["c"].count, -1.0)
+        for portion, array in zip(portions(step, source), arrays, strict=True):
+            for i, piece in enumerate(array.reshape(portion.pieces, portion.size)):
+                at = portion.at + i * portion.step
+                whole[at : at + portion.size] = piece
+        assert np.array_equal(whole, np.concatenate(arrays, axis).ravel())
+        assert portions(step, source)[1].start == one[axis]
+
+
+def test_buffers_on_a_gpu_lie_in_concatenations_of_concatenations():
+    """a and b in ab, ab and c in all: addresses by hand; not where an operand is read later, or begins where cuDNN may not."""
+    count = {"x": 8, "a": 4, "b": 8, "ab": 12, "c": 4, "all": 16, "y": 16}
+    buffers = {name: Blob((size,), np.float32, open_device("cpu"))._data for name, size in count.items()}
+    for name, buffer in buffers.items():
+        buffer.count = count[name]
+
+    def part(name, at):
+        blob = SimpleNamespace(_data=buffers[name], dtype=np.dtype("f4"))
+        return blob, Portion((name, 0), ("", 0), 0, at, 1, 1, 1)
+
+    def bound(tight, *more):
+        words = ["x > a", "x > b", "a b > ab", "x > c", "ab c > all", "all > y", *more]
+        uses = [tuple([buffers[name] for name in side.split()] for side in line.split(" > ")) for line in words]
+        joins = {2: [part("a", 0), part("b", 4)], 4: [part("ab", 0), part("c", 12)]}
+        kept = {id(buffers["x"]), id(buffers["y"])}
+        return Bound(Arena(lambda size: 4096), uses, kept, joins, {id(buffers[name]) for name in tight})
+
+    def at(bound):
+        names = {id(buffer): name for name, buffer in buffers.items()}
+        return {names[id(buffer)]: int(address) - 4096 for buffer, _, address in bound.buffers}
+
+    assert at(bound("")) == {"a": 0, "b": 16, "ab": 0, "c": 48, "all": 0}
+    assert bound("").joined == [2, 4]
+    assert bound("").size == 512
+    assert bound("b").joined == [2, 4]  # at 16 bytes
+    read_later = bound("", "a > y")
+    assert read_later.joined == [4]
+    assert at(read_later)["a"] >= 512
+
+
+# Numbers
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("name", NETS)
+def test_a_plan_computes_what_the_layers_do(name, dtype):
+    one, other = nets(NETS[name], dtype)
+    for _ in range(2):
+        image = RNG.standard_normal(one.blobs["data"].shape)
+        same(one.forward(data=image), other.forward(data=image))
+    for blob in one.blobs:  # and what it left out is there when asked for
+        same({blob: one.blobs[blob].data}, {blob: other.blobs[blob].data})
+    same(one.forward(data=image), other.forward(data=image))  # now with everything kept
+
+
+@pytest.mark.parametrize("name", ["residual", "heads", "depthwise", "dense", "groups"])
+def test_other_shapes_and_back(name):
+    one, other = nets(NETS[name])
+    first = one.blobs["data"].shape
+    larger = (first[0] + 2, first[1], *((first[2] + 9, first[3] + 4) if name != "dense" else first[2:]))
+    for shape in (first, larger, first, (1, *larger[1:]), larger):
+        image = RNG.standard_normal(shape)
+        same(one.forward(data=image), other.forward(data=image))
+        assert {n: b.shape for n, b in one.blobs.items()} == {n: b.shape for n, b in other.blobs.items()}
+
+
+def test_memory_that_was_outgrown_is_freed():
+    net = Net(parse_net(RESIDUAL), device="cpu")
+    for size in (12, 24, 48):
+        net.forward(data=np.zeros((1, 16, size, size)))
+    programs = list(net._runner.parts[0].programs.values())
+    assert [bool(program.chains) for program in programs] == [False, False, True]
+    one, other = nets(RESIDUAL)
+    for size in (12, 40, 12, 20):
+        image = RNG.standard_normal((1, 16, size, size))
+        same(one.forward(data=image), other.forward(data=image))
+
+
+@pytest.mark.parametrize("name", ["residual", "heads", "fire", "winograd", "depthwise", "dense"])
+def test_results_do_not_depend_on_the_number_of_workers(name, monkeypatch, always_all):
+    device = open_device("cpu")
+    image = RNG.standard_normal(nets(NETS[name])[0].blobs["data"].shape)
+    results = []
+    for workers in (1, 2, 3):
+        monkeypatch.setattr(device, "workers", workers)
+        results.append(nets(NETS[name])[1].forward(data=image))
+    for result in results[1:]:
+        for blob, values in result.items():
+            np.testing.assert_array_equal(values, results[0][blob])
+
+
+@pytest.mark.parametrize(("name", "top"), [("winograd", "b"), ("halved", "q")])
+def test_fast_math_is_near(name, top):
+    one, other = nets(NETS[name], fast_math=True)
+    image = RNG.standard_normal(one.blobs["data"].shape)
+    a, b = one.forward(data=image)[top], other.forward(data=image)[top]
+    assert a.shape == b.shape
+    assert 1e-7 < np.abs(a - b).max() / np.abs(a).max() < 1e-4
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_what_is_not_finite_stays_where_it_is(value):
+    one, other = nets(NETS["winograd"])
+    image = RNG.standard_normal(one.blobs["data"].shape)
+    image[0, 3, 10, 10] = value
+    a, b = one.forward(data=image)["b"], other.forward(data=image)["b"]
+    np.testing.assert_array_equal(np.isfinite(a), np.isfinite(b))
+    assert not np.isfinite(a).all()
+
+
+# What a script sees
+
+
+def test_a_blob_that_was_left_out_is_that_of_the_last_forward():
+    one, other = nets(RESIDUAL)
+    image = RNG.standard_normal(one.blobs["data"].shape)
+    one.forward(data=image), other.forward(data=image)
+    other.blobs["data"].data[...] = 0  # the next image, before the last one's blobs are looked at
+    same({"b": one.blobs["b"].data}, {"b": other.blobs["b"].data})
+    np.testing.assert_array_equal(other.blobs["data"].data, 0)
+    one.blobs["data"].data[...] = 0
+    same(one.forward(), other.forward())
+    assert ["b", "b_bn", "b_scale"] in [row.layers for row in summarise_plan(other).steps]  # kept from now on
+
+
+def test_changed_weights_are_seen():
+    one, other = nets(RESIDUAL)
+    image = RNG.standard_normal(one.blobs["data"].shape)
+    other.forward(data=image)
+    held = other.params["a"][0].data
+    for net, weights in ((one, one.params["a"][0].data), (other, held)):
+        weights[...] *= 2
+        same(one.forward(data=image), net.forward(data=image)) if net is other else net.forward(data=image)
+    one.params["a"][0].data[0, 0] = held[0, 0] = np.nan
+    assert np.isnan(other.forward(data=image)["c"]).any()
+    one.params["a"][0].data[...] = held[...] = 0.25  # through what was taken before
+    same(one.forward(data=image), other.forward(data=image))
+    one.params["b_bn"][1].data[...] = other.params["b_bn"][1].data[...] = 9
+    same(one.forward(data=image), other.forward(data=image))
+
+
+def test_weights_from_a_file_and_from_another_net(tmp_path):
+    one, _other = nets(RESIDUAL)
+    image = RNG.standard_normal(one.blobs["data"].shape)
+    third = Net(parse_net(RESIDUAL), device="cpu", seed=9)
+    before = third.forward(data=image)
+    one.save(tmp_path / "w.caffemodel")
+    third.copy_from(tmp_path / "w.caffemodel")
+    same(one.forward(data=image), third.forward(data=image))
+    assert not np.allclose(before["c"], third.forward(data=image)["c"])
+    fourth = Net(parse_net(RESIDUAL), device="cpu", seed=10)
+    fourth.forward(data=image)
+    fourth.share_with(one)
+    same(one.forward(data=image), fourth.forward(data=image))
+    one.params["c"][0].data[...] *= 3
+    same(one.forward(data=image), fourth.forward(data=image))
+
+
+def test_a_part_of_the_net():
+    one, other = nets(RESIDUAL)
+    image = RNG.standard_normal(one.blobs["data"].shape)
+    same(one.forward(data=image, blobs=["a", "sum"]), other.forward(data=image, blobs=["a", "sum"]))
+    same(one.forward(data=image, end="b_bn"), other.forward(data=image, end="b_bn"))
+    same(one.forward(data=image), other.forward(data=image))
+    for net in (one, other):
+        net.blobs["sum"].data[...] = 1
+    same(one.forward(start="c"), other.forward(start="c"))
+
+
+def test_a_part_with_an_input_of_another_shape():
+    text = (
+        data(1, 8, 20, 20) + conv("a", "data", 8) + relu("r", "a") + data(3, 5).replace('"data"', '"rois"')
+        + layer("pool", "ROIPooling", ["a", "rois"], text="roi_pooling_param { pooled_w: 3 pooled_h: 3 }")
+        + layer("ip", "InnerProduct", "pool", text='inner_product_param { num_output: 4 weight_filler { type: "xavier" } }')
+        + relu("r2", "ip")
+    )  # fmt: skip
+    one, other = nets(text)
+    for count in (3, 5, 2, 5):
+        rois = np.abs(np.insert(RNG.uniform(0, 19, (count, 4)), 0, 0, 1))
+        image = RNG.standard_normal((1, 8, 20, 20))
+        same(one.forward(data=image, rois=rois), other.forward(data=image, rois=rois))
+        for rows in (1, 4):
+            same(
+                one.forward(start="pool", rois=rois[:1].repeat(rows, 0)),
+                other.forward(start="pool", rois=rois[:1].repeat(rows, 0)),
+            )
+
+
+def test_gradients_after_a_forward_by_plan():
+    text = RESIDUAL + layer("loss", "EuclideanLoss", ["c", "label"]) + data(1, 8, 12, 13).replace("data", "label")
+    text = data(1, 8, 12, 13).replace('"data"', '"label"') + RESIDUAL + layer("loss", "EuclideanLoss", ["c", "label"])
+    one, other = nets(text)
+    image, label = (RNG.standard_normal(one.blobs[name].shape) for name in ("data", "label"))
+    for net in (one, other):
+        net.forward(data=image, label=label)
+        net.clear_param_diffs()
+        net.backward()
+    for name in one.params:
+        for a, b in zip(one.params[name], other.params[name]):
+            same({name: a.diff}, {name: b.diff})
+    assert np.abs(other.params["a"][0].diff).max() > 0
+
+
+VIEWS = {
+    "Split": layer("s", "Split", "a", ["x", "y"]),
+    "Dropout": layer("s", "Dropout", "a", "y"),
+    "Reshape": layer("s", "Reshape", "a", "y", "reshape_param { shape { dim: 0 dim: -1 dim: 6 } }"),
+    "Flatten": layer("s", "Flatten", "a", "y"),
+    "Permute": layer("s", "Permute", "a", "y", "permute_param { order: 0 order: 1 order: 2 order: 3 }"),
+    "channels last": layer("s", "Permute", "a", "y", "permute_param { order: 0 order: 2 order: 3 order: 1 }"),
+    "Slice": layer("s", "Slice", "a", "y"),
+    "Concat": layer("s", "Concat", "a", "y"),
+}
+
+
+def test_gradients_where_the_input_is_overwritten_in_place():
+    """And statistics of a layer that runs once a forward count once."""
+    text = (
+        data(2, 4, 6, 7) + relu("r", "data", "relu_param { negative_slope: 0.5 }")
+        + layer("n", "BatchNorm", "data", "data", "batch_norm_param { use_global_stats: false }") + relu("q", "data")
+        + conv("c", "data", 3) + layer("loss", "Reduction", "c", text="loss_weight: 1 reduction_param { operation: SUMSQ }")
+    )  # fmt: skip
+    seen = []
+    for net in nets(text, np.float64):
+        net.forward(data=np.random.default_rng(2).standard_normal((2, 4, 6, 7)))
+        net.clear_param_diffs()
+        net.backward()
+        params = {
+            f"{name} {i}": np.array(a)
+            for name, bs in net.params.items()
+            for i, b in enumerate(bs)
+            for a in (b.data, b.diff)
+        }
+        seen.append(params | {name: np.array(blob.data) for name, blob in net.blobs.items()})
+    same(*seen, tolerance=1e-10)
+
+
+@pytest.mark.parametrize("optimize", [True, False])
+@pytest.mark.parametrize("made", ["conv", "power", "input"])
+@pytest.mark.parametrize("kind", VIEWS)
+def test_a_layer_in_place_changes_the_blob_that_it_names_alone(kind, made, optimize):
+    """What shares memory with that blob, and is read later or looked at, keeps its values."""
+    maker = {
+        "conv": conv("a", "data", 4, "kernel_size: 1"),
+        "power": layer("a", "Power", "data", "a", "power_param { scale: 2 }"),
+        "input": "",
+    }
+    text = data(2, 4, 6, 6) + (
+        maker[made] + VIEWS[kind] + layer("p", "Power", "y", "y", "power_param { scale: -3 shift: 1 }")
+    )
+    text += layer("late", "TanH", "x" if kind == "Split" else "a", "late")
+    net = Net(
+        parse_net(text if made != "input" else text.replace('"a"', '"data"')), device="cpu", optimize=optimize, seed=1
+    )
+    image = RNG.standard_normal((2, 4, 6, 6)).astype(np.float32)
+    a = image
+    if made == "conv":
+        weights, bias = (np.asarray(blob.data, np.float64) for blob in net.params["a"])
+        a = np.einsum("oc,nchw->nohw", weights[:, :, 0, 0], image) + bias[:, None, None]
+    elif made == "power":
+        a = 2 * image
+    turned = a.transpose(0, 2, 3, 1) if kind == "channels last" else a
+    for _ in range(2):
+        out = net.forward(data=image)
+        same({"late": np.tanh(a), "y": (1 - 3 * turned).reshape(net.blobs["y"].shape)}, out)
+        same({"a": a}, {"a": net.blobs["data" if made == "input" else "a"].data})
+
+
+@pytest.mark.parametrize("options", [{"optimize": False}, {"phase": "TRAIN"}])
+def test_nets_without_a_plan(options):
+    assert summarise_plan(Net(parse_net(RESIDUAL), device="cpu", **options)) is None
+
+
+def test_a_layer_that_is_asked_to_run_alone():
+    one, other = nets(RESIDUAL)
+    image = RNG.standard_normal(one.blobs["data"].shape)
+    one.forward(data=image), other.forward(data=image)
+    for net in (one, other):
+        for i in range(len(net.layers)):
+            net.forward_layer(i)
+    same({"c": one.blobs["c"].data}, {"c": other.blobs["c"].data})
+
+
+def test_empty_batches():
+    one, other = nets(NETS["dense"])
+    same(one.forward(data=np.zeros((0, 8, 5, 4))), other.forward(data=np.zeros((0, 8, 5, 4))))
+    image = RNG.standard_normal((3, 8, 5, 4))
+    same(one.forward(data=image), other.forward(data=image))
+
+
+@pytest.mark.parametrize("name", ["dense", "wide", "page", "groups", "fire", "residual"])
+def test_bf16_is_near(name):
+    if not bf16_available(open_device("cpu")):
+        with pytest.raises(DeviceError, match="AVX512-BF16"):
+            Net(parse_net(NETS[name]), device="cpu", precision="bf16")
+        pytest.skip("this CPU has no AVX512-BF16")
+    one, other = nets(NETS[name], precision="bf16")
+    image = RNG.standard_normal(one.blobs["data"].shape)
+    plain, rounded = one.forward(data=image), other.forward(data=image)
+    same(plain, rounded, 3e-2)
+    if name == "page":
+        assert any(np.abs(plain[blob] - rounded[blob]).max() > 1e-4 * np.abs(plain[blob]).max() for blob in plain)
+
+
+def test_bf16_sums_in_float32():
+    if not bf16_available(open_device("cpu")):
+        pytest.skip("this CPU has no AVX512-BF16")
+    text = data(1, 999, 3, 3) + conv("a", "data", 37, "kernel_size: 1")
+    one, other = nets(text, precision="bf16")
+    for net in (one, other):  # numbers that bfloat16 holds exactly, with sums that it does not
+        net.params["a"][0].data[...] = np.arange(37 * 999).reshape(37, 999, 1, 1) % 7 - 2
+    image = RNG.integers(-100, 100, (1, 999, 3, 3))
+    a, b = one.forward(data=image)["a"], other.forward(data=image)["a"]
+    np.testing.assert_allclose(b, a, rtol=1e-6)
+
+
+def test_an_unknown_precision():
+    with pytest.raises(ModelError, match="precision must be"):
+        Net(parse_net(RESIDUAL), device="cpu", precision="int4")
