@@ -17,7 +17,7 @@ from ..device.array import Array
 from ..device.cuda import Cuda
 from ..device.kernel import real_of
 from ..device.tape import TRIES, Tape, Unrecordable
-from ..layers.core import Layer, check_arity, make_layer, strided
+from ..layers.core import Layer, Trait, check_arity, make_layer, strided, traits_of
 from ..proto import LayerParameter
 from ..proto.errors import BoxpressoError, LayerError
 from . import arrays, memory
@@ -41,7 +41,6 @@ class Plan:
     keeps: bool = (
         False  # whether its forward stores what backward would else compute again if its attribute `keep` is set
     )
-    half: bool = False  # whether the layer takes images of 16 bits itself, with regions in float32
     last: bool = False  # whether it takes images with the channels last, when its attribute `last` is set
 
 
@@ -210,7 +209,7 @@ class Call:
         self.arrays: list[Any] = [x, *rest]
         self.shapes = tuple(None if a is None else a.shape for a in self.arrays)
         self.plan, self.key = self.describe()
-        self.half = halves and self.plan.half and self.outer != self.dtype
+        self.half = halves and self.outer != self.dtype and Trait.SIXTEEN_BITS in traits_of(self.plan.type)
         self.inner = self.outer if self.half else self.dtype  # the dtype of the layer's image and result
         if not self.half:
             self.arrays[0] = x = arrays.take(x, self.device, self.dtype)
