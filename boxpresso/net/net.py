@@ -90,7 +90,8 @@ class Net(Parameters, Batched, Counted):
 
     precision
         "bf16" rounds the factors of convolutions and inner products in such a plan to bfloat16, of 8 significant bits, and sums
-        in float32, where that is faster; the CPU must have AVX512-BF16. Results then differ by some 1e-2 of the largest value.
+        in float32, where that is faster; the CPU must have AVX512-BF16 or ARM's BF16. Results then differ by some 1e-2 of the
+        largest value.
 
     Attributes
     ----------

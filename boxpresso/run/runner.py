@@ -582,7 +582,7 @@ def wants_bf16(precision: str, device: Device, dtype: Any, planned: bool) -> boo
         raise ModelError(f"precision must be 'float32' or 'bf16', got {precision!r}")
     if precision == "bf16" and not (planned and dtype == np.float32 and bf16_available(device)):
         raise DeviceError(
-            "precision='bf16' needs a CPU with AVX512-BF16, float32, phase TEST and optimize; this is "
+            "precision='bf16' needs a CPU with AVX512-BF16 or ARM's BF16, float32, phase TEST and optimize; this is "
             f"{device.describe()}"
         )
     return precision == "bf16"
