@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .net import Net
     from .net_spec import L, NetSpec, P
     from .proto.errors import BoxpressoError, DeviceError, KernelError, LayerError, ModelError
+    from .quantize.quantizer import quantize
     from .train import Solver
 
 __version__ = "0.1.0"
@@ -28,7 +29,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "Net": ".net", "Solver": ".train", "Layer": ".layers.core", "Blob": ".device", "Pictures": ".device", "devices": ".device",
     "Detection": ".detection", "Detections": ".detection", "Detector": ".detection", "detect": ".detection",
-    "ops": ".ops", "to_torch": ".exports",
+    "ops": ".ops", "quantize": ".quantize", "to_torch": ".exports",
     "NetSpec": ".net_spec", "L": ".net_spec", "P": ".net_spec",
     "BoxpressoError": ".proto.errors", "ModelError": ".proto.errors", "LayerError": ".proto.errors",
     "KernelError": ".proto.errors", "DeviceError": ".proto.errors",
@@ -53,6 +54,7 @@ __all__ = [
     "detect",
     "devices",
     "ops",
+    "quantize",
     "to_torch",
 ]  # fmt: skip
 
@@ -64,7 +66,7 @@ def __getattr__(name: str) -> Any:
     from importlib import import_module
 
     home = import_module(_HOMES[name], __name__)
-    value = globals()[name] = home if name == "ops" else getattr(home, name)
+    value = globals()[name] = home if name in ("ops", "quantize") else getattr(home, name)
     return value
 
 

@@ -110,12 +110,12 @@ class Detector:
         decoder: str | None = None,
         labels: Labels = None,
         device: str | None = None,
-        precision: str = "float32",
+        precision: str | None = None,
         fast_math: bool = False,
         **settings: Any,
     ) -> None:
         made = [model] if isinstance(model, Net) else [] if isinstance(model, (str, os.PathLike)) else list(model)
-        if (precision != "float32" or fast_math) and any(isinstance(net, Net) for net in made):
+        if (precision is not None or fast_math) and any(isinstance(net, Net) for net in made):
             raise ModelError("precision and fast_math are chosen when a net is made: give them to Net")
         nets = open_nets(model, weights, device=device, precision=precision, fast_math=fast_math)
         self.recognition = recognise_model(nets[0]) if len(nets) == 1 else None

@@ -207,6 +207,9 @@ def gpu_rows(net: Net, program: GpuProgram) -> list[PlanRow]:
     return rows
 
 
+TURNS = {"plain": "to planes", "last": "channels last", "int8": "to 8 bits"}  # what a value is turned to, by its layout
+
+
 def plan_rows(net: Net, program: CpuProgram | GpuProgram) -> list[PlanRow]:
     """The steps of a part of a net."""
     if isinstance(program, GpuProgram):
@@ -231,12 +234,12 @@ def plan_rows(net: Net, program: CpuProgram | GpuProgram) -> list[PlanRow]:
             if not step.writes:
                 rows.append(PlanRow(what, names, (), ""))
                 continue
-            target = step.writes[0], "last" if action.kind == "lowered" else "plain"
+            target = place.written(step) if action.kind == "lowered" else (step.writes[0], "plain")
         else:
             assert action.target is not None
             assert action.source is not None
             target = action.target
-            what = "copy" if action.kind == "copy" else "to planes" if target[1] == "plain" else "channels last"
+            what = "copy" if action.kind == "copy" else TURNS[target[1]]
             names = [action.source[0][0]]
         home = place.homes[target]
         written = step.writes[0] if action.kind != "copy" and step is not None else (action.source or target)[0]

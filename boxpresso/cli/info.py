@@ -13,6 +13,7 @@ from . import arguments
 from .output import size
 
 if TYPE_CHECKING:
+    from ..graph.quantization import Quantization
     from ..net import Net
     from ..net.memory import Memory
     from ..net.weights import CopyReport
@@ -134,6 +135,8 @@ def print_json(summary: Summary, report: CopyReport | None, net: Net) -> None:
     whole = asdict(summary) | {"memory": net.memory.parts}
     if report:
         whole["weights"] = asdict(report)
+    if net.quantization:
+        whole["int8"] = json.loads(net.quantization.to_text())
     print(json.dumps(whole, indent=2))
 
 
@@ -165,3 +168,22 @@ def print_table(summary: Summary, report: CopyReport | None, net: Net, model: st
         print(f"  copied to {len(report.matched)} layers")
         print(f"  missing in the file: {', '.join(report.missing) or 'none'}")
         print(f"  unused from the file: {', '.join(report.unused) or 'none'}")
+    if net.quantization:
+        print_scales(net.quantization)
+
+
+def print_scales(scales: Quantization) -> None:
+    """Which layers run in 8 bits, and what was measured when they were chosen."""
+    chosen = scales.chosen
+    print(f"in 8 bits: {len(chosen)} of {len(scales.layers)} layers that can: {', '.join(chosen) or 'none'}")
+    others: dict[str, list[str]] = {}
+    for name, note in scales.layers.items():
+        if name not in set(chosen):
+            others.setdefault(note.why or "no reason is kept", []).append(name)
+    for why, names in others.items():
+        print(f"  in float32, {why}: {', '.join(names)}")
+    notes = scales.notes
+    if {"lost", "lost_of", "pictures"} <= notes.keys():
+        print(f"  lost {notes['lost']:.5f} of {notes['lost_of']}, on {notes['pictures']} pictures")
+    if {"ms", "machine"} <= notes.keys():
+        print(f"  a forward took {notes['ms'][1]:.2f} ms, and {notes['ms'][0]:.2f} in float32 ({notes['machine']})")

@@ -26,6 +26,7 @@ from . import (
     models,
     new,
     plot,
+    quantize,
     serve,
     test,
     time,
@@ -79,7 +80,8 @@ class Verb(Protocol):
 
 
 VERBS: Sequence[Verb] = (  # in the order of --help
-    detect, serve, models, info, time, new, train, finish, test, plot, convert, export, mean, device_query, layers, upgrade,
+    detect, serve, models, info, time, new, train, finish, quantize, test, plot, convert, export, mean, device_query, layers,
+    upgrade,
 )  # fmt: skip
 
 

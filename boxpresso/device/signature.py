@@ -36,6 +36,8 @@ TYPES: dict[str, DType] = {
     "unsigned": np.dtype(np.uint32),
     "float": np.dtype(np.float32),
     "double": np.dtype(np.float64),
+    "uint8_t": np.dtype(np.uint8),
+    "int8_t": np.dtype(np.int8),
 }
 BFLOAT16: DType = np.dtype([("bfloat16", np.uint16)])  # numpy has no type of its own for it
 REALS: dict[DType, str] = {

@@ -8,17 +8,24 @@ run/ makes them run.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, MutableSequence, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
 
 from ..device import Blob
 from ..layers.core import Layer
 from ..layers.core.lowering import (
     Lowering,
+    Scale,
 )
 from .connect import Signature
 
 Value = tuple[str, int]  # a blob's name, and how often the blob was written before
 PLAIN, LAST = "plain", "last"  # layouts: as Caffe's blobs, channels last
+INT8 = "int8"  # channels last in 8 bits, by a Scale
+# What the elements of a value are in a layout; in the others they are of the net's type.
+DTYPES: Mapping[str, np.dtype[Any]] = {INT8: np.dtype(np.uint8)}
 
 
 @dataclass(frozen=True)
@@ -73,15 +80,19 @@ class Plan:
     wanted
         {blob's name: the value that the blob shall hold in the end}: the net's outputs and what else was asked for.
     layouts
-        {value: PLAIN or LAST}, once `lay_out` has chosen; values that are missing are plain.
+        {value: PLAIN, LAST or INT8}, once `lay_out` has chosen: as the step that writes it stores it; values that are missing
+        are plain. A reader that needs another layout has it turned.
     dropped
         {the number of a layer that needs no step: the value that its tops are}.
+    scales
+        {value: its numbers in 8 bits}, of those that are stored so or read so.
     """
 
     steps: tuple[Step, ...]
     wanted: Mapping[str, Value]
     layouts: Mapping[Value, str]
     dropped: Mapping[int, Value]
+    scales: Mapping[Value, Scale] = field(default_factory=dict)
 
     def readers(self) -> dict[Value, list[Step]]:
         """The steps that read each value."""

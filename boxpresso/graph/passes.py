@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from math import prod
 
@@ -11,10 +11,13 @@ from ..layers.core.lowering import (
     Affine,
     Constant,
     Join,
+    Lowering,
     Pointwise,
     Same,
+    Scale,
 )
-from .graph import Plan, Source, Step, Value
+from ..proto.errors import ModelError
+from .graph import INT8, LAST, Plan, Source, Step, Value
 
 
 def drop_identities(plan: Plan, source: Source) -> Plan:
@@ -205,3 +208,74 @@ def portions(step: Step, source: Source) -> list[Portion]:
         result.append(Portion(value, whole, start, at, prod(own[:axis]), size, prod(shape[axis:])))
         start, at = start + own[axis], at + size
     return result
+
+
+def in_int8(ranges: Mapping[Value, tuple[float, float]], chosen: Collection[int]) -> Callable[[Plan, Source], Plan]:
+    """The pass that gives steps their form in 8 bits, and values their layout and scale.
+
+    A value is stored in 8 bits where its writer can and a reader takes it so; what lies between two layouts is turned where it
+    is read. Steps of which each number of the top is one of a bottom's (MAX Pooling, Concat) take part where they lie between
+    others in 8 bits: their values have one scale.
+
+    Parameters
+    ----------
+    ranges
+        The least and the largest number of each value; a step that reads one without is left as it is.
+    chosen
+        The numbers of the layers whose steps may be in 8 bits, of those that compute sums.
+    """
+
+    def form_of(step: Step, source: Source) -> Lowering | None:
+        """The lowering of a step in 8 bits, None where it has none or is not chosen."""
+        layer = source.layers[step.layer]
+        if step.lowering is None or not step.reads or step.halved is not None:
+            return None
+        if isinstance(step.lowering, Join):
+            images = step.lowering.axis == 1 and {source.axes(v) for v in (*step.reads, *step.writes)} == {4}
+            return step.lowering if images and len(step.layers) == 1 else None
+        form = layer.lower_int8(source.bottoms[step.layer], source.tops[step.layer]) if step.lowering.launches else None
+        return form if form is not None and (form.keeps_numbers or step.layer in chosen) else None
+
+    def choose(plan: Plan, source: Source) -> Plan:
+        forms: dict[int, Lowering] = {}  # by the place of a step: its lowering in 8 bits
+        for i, step in enumerate(plan.steps):
+            form, missing = form_of(step, source), [v for v in (*step.reads, *step.writes) if v not in ranges]
+            if form is not None and missing and step.layer in chosen:
+                layer = source.layers[step.layer]
+                raise ModelError(
+                    f"{layer.type} layer {layer.name!r} is to run in 8 bits, but the scales have no range for its blob "
+                    f"{missing[0][0]!r}; make them anew with `boxpresso quantize`"
+                )
+            if form is not None and not missing:
+                forms[i] = form
+        while True:  # until what is left of those that keep numbers lies between others
+            stored = {value for i in forms for value in plan.steps[i].writes}
+            taken = {value for i in forms for value in plan.steps[i].reads}
+            keeping = [plan.steps[i] for i, form in forms.items() if form.keeps_numbers]
+            between = [step for step in keeping if taken.intersection(step.writes) and stored.issuperset(step.reads)]
+            if len(between) == len(keeping):
+                break
+            forms = {i: form for i, form in forms.items() if not form.keeps_numbers or plan.steps[i] in between}
+        layouts = dict(plan.layouts)
+        for i in forms:
+            (value,) = plan.steps[i].writes
+            layouts[value] = INT8 if value in taken else LAST
+        steps = [replace(step, lowering=forms.get(i, step.lowering)) for i, step in enumerate(plan.steps)]
+        groups = [(*plan.steps[i].reads, *plan.steps[i].writes) for i, form in forms.items() if form.keeps_numbers]
+        return replace(plan, steps=tuple(steps), layouts=layouts, scales=scales(ranges, taken, groups))
+
+    return choose
+
+
+def scales(
+    ranges: Mapping[Value, tuple[float, float]], values: Collection[Value], groups: Collection[Collection[Value]]
+) -> dict[Value, Scale]:
+    """The scale of each value; those of a group have one, which holds the ranges of all of them."""
+    together = {value: {value} for value in values}
+    for group in groups:
+        joined = set().union(*(together.get(value, {value}) for value in group))
+        together.update(dict.fromkeys(joined, joined))
+    return {
+        value: Scale.of(min(ranges[v][0] for v in joined), max(ranges[v][1] for v in joined))
+        for value, joined in together.items()
+    }

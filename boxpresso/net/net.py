@@ -22,6 +22,7 @@ from ..graph.anchors import Anchors, read_anchors
 from ..graph.connect import folders, show
 from ..graph.dialects import settle
 from ..graph.prepare import select, split
+from ..graph.quantization import Quantization
 from ..graph.sources import Shapes, stand_ins
 from ..layers.core import layer_class, make_layer
 from ..layers.core.python import import_own_types
@@ -29,13 +30,13 @@ from ..proto import NetParameter, read_net
 from ..proto.errors import BoxpressoError, ModelError, OfFile, nearest
 from ..run.gpu.runner import GpuRunner
 from ..run.layers import Layers
-from ..run.runner import Runner, wants_bf16
+from ..run.runner import Runner, can_int8, wants_bf16
 from ..run.training import find_chains, watch_bottoms
 from .batches import Batched, Numpy, assign, set_inputs
 from .count import Count
 from .gradients import Gradients
 from .memory import Memory
-from .weights import CopyReport, Source, copy_weights, read_weights, save_weights
+from .weights import CopyReport, Source, copy_weights, read_weights, save_weights, scales_of
 
 
 class Net(Batched):
@@ -86,8 +87,11 @@ class Net(Batched):
         On a GPU cuBLAS and cuDNN may round factors to TF32, in a plan or not: exact to some 1e-3.
 
     precision
-        "bf16" rounds the factors of convolutions and inner products in such a plan to bfloat16, of 8 significant bits, and sums
-        in float32, where that is faster; the CPU must have AVX512-BF16. Results then differ by some 1e-2 of the largest value.
+        None runs what the weights are made for: in 8 bits those layers for which a file of `boxpresso quantize` has scales, on
+        the CPU, and all others in float32. "int8" is an error for weights without scales and where 8 bits cannot run; "float32"
+        leaves scales alone. "bf16" rounds the factors of convolutions and inner products in such a plan to bfloat16, of 8
+        significant bits, and sums in float32, where that is faster; the CPU must have AVX512-BF16. Results then differ by some
+        1e-2 of the largest value.
 
     Attributes
     ----------
@@ -99,6 +103,8 @@ class Net(Batched):
         Names of blobs: those of Input layers, and those that no layer reads.
     bottom_names, top_names
         {layer name: names of blobs}.
+    quantization
+        By which scales the net runs in 8 bits (`graph.quantization.Quantization`); None where it does not.
 
     Raises
     ------
@@ -122,7 +128,7 @@ class Net(Batched):
         self, model: Source | NetParameter, weights: Source | Sequence[Source] | None = None, *, phase: str = "TEST",
         device: str | None = None, level: int = 0, stages: Sequence[str] = (), deterministic: bool = False,
         dtype: Any = np.float32, seed: int | None = None, python_layers: Sequence[str | ModuleType] = (),
-        optimize: bool = True, fast_math: bool = False, precision: str = "float32",
+        optimize: bool = True, fast_math: bool = False, precision: str | None = None,
         write_below: Source | Sequence[Source] | None = (), memory_limit: int | None = None,
         data: str | Shapes | None = None, anchors: Anchors = None, lazy: bool = False, source: str = "",
     ) -> None:  # fmt: skip
@@ -151,6 +157,8 @@ class Net(Batched):
         self.after_backward: list[Callable[[int], None]] = []  # called with the number of each layer after its backward
         planned = optimize and phase == "TEST" and not self.param.force_backward
         bf16 = wants_bf16(precision, self.device, self.dtype, planned)
+        self._precision = precision
+        self.quantization: Quantization | None = None
         self._make_layers(compiled=not (planned or lazy))  # a plan may need others
         build_all(self.device, self._make_runner(planned, optimize, fast_math, bf16, lazy), self.dtype)
         if self.sources and not lazy:
@@ -432,10 +440,43 @@ class Net(Batched):
         Raises
         ------
         ModelError
-            When the file holds no weights, or a blob of another shape than the net's.
+            When the file holds no weights, or a blob of another shape than the net's; when it holds scales for 8 bits
+            (`boxpresso quantize`) that are not of this net and these weights, by the name of the layer.
         """
-        self.copied.append(copy_weights(read_weights(path), self.layers))
+        weights = read_weights(path)
+        self.copied.append(copy_weights(weights, self.layers))
+        self.quantize(scales_of(weights), weights.path)
         return self.copied[-1]
+
+    def quantize(self, quantization: Quantization | None, path: str = "") -> None:
+        """Runs the net in 8 bits by some scales, where it can and `precision` allows it; None: in float.
+
+        Parameters
+        ----------
+        quantization
+            Of `boxpresso.quantize` or of a file. They are checked against the net's layers and weights as they are now.
+        path
+            Where they are from, for errors.
+
+        Raises
+        ------
+        ModelError
+            Where they are not of this net and its weights; for None with precision="int8".
+        """
+        if quantization is None and self._precision == "int8":
+            raise ModelError(
+                f"{path or 'the weights'}: no scales for 8 bits; make a file that has them with `boxpresso quantize`, or leave "
+                "out precision='int8'"
+            )
+        runner = self._runner
+        able = runner is not None and self._precision in (None, "int8") and can_int8(self.device, self.dtype, True)
+        if runner is None or not able:
+            return
+        if quantization is not None:
+            quantization.check(self.layers, path or "the file")
+        if quantization is not None or self.quantization is not None:
+            runner.use_int8(quantization.narrow(runner.source) if quantization else None)
+        self.quantization = quantization
 
     def save(self, path: Source) -> None:
         """Writes the weights as Caffe does, as a whole file or not at all.

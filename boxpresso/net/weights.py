@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..device import Blob
+from ..graph.quantization import MARK, Quantization
 from ..proto import files, hdf5
 from ..proto.binary import (
     LIMIT,
@@ -144,6 +145,15 @@ def _visit(reader: hdf5.Reader, name: str, group: Any, layers: list[LayerWeights
 
 def is_index(key: str) -> bool:
     return key.isascii() and key.isdecimal() and len(key) < 1000
+
+
+def scales_of(weights: Weights) -> Quantization | None:
+    """The scales for 8 bits that a file of `boxpresso quantize` holds; None where it has none.
+
+    They are the type of a layer without blobs, which programs pass over.
+    """
+    layer = weights.get(MARK)
+    return None if layer is None else Quantization.of_text(layer.type or "", weights.path)
 
 
 # Copying

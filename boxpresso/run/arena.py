@@ -10,12 +10,17 @@ from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Any
 
-from ..graph.graph import LAST, PLAIN, Plan, Source, Step, Value
+from ..graph.graph import INT8, LAST, PLAIN, Plan, Source, Step, Value
 from ..graph.passes import portions
 from ..layers.core.lowering import Extent, Join, LastView, Planes, View
 
 Key = tuple[Value, str]  # a value in a layout
 Base = tuple[str, Any]  # ("blob", its name) or ("shared", a name)
+SOURCES = {
+    PLAIN: (LAST, INT8),
+    LAST: (PLAIN, INT8),
+    INT8: (LAST, PLAIN),
+}  # what a value in a layout is turned from, the best first
 ALIGN = 16  # elements that a value in shared memory begins at a multiple of, and has free behind it
 
 
@@ -165,7 +170,7 @@ class Placement:
             if self.takes_planes(step):
                 self.planar.add(id(step))
             reads = [self.need(*key) for key in self.reads(step)]
-            write = (step.writes[0], LAST)
+            write = self.written(step)
             self.make(write, "lowered", step)
             if lowering.contiguous:
                 self.whole.update([*reads, write])
@@ -186,15 +191,20 @@ class Placement:
 
     def reads(self, step: Step) -> list[Key]:
         """The keys that a lowered step reads."""
-        first = PLAIN if id(step) in self.planar else LAST
-        return [(value, LAST if i else first) for i, value in enumerate(step.reads)]
+        takes = step.lowering.takes if step.lowering is not None else LAST
+        first = PLAIN if id(step) in self.planar else takes
+        return [(value, takes if i else first) for i, value in enumerate(step.reads)]
+
+    def written(self, step: Step) -> Key:
+        """The key that a lowered step writes."""
+        return step.writes[0], self.plan.layouts.get(step.writes[0], LAST)
 
     def need(self, value: Value, layout: str) -> Key:
         """A value in a layout, turned if it is not there yet."""
         key = value, layout
         if key not in self.made:
-            other = (value, LAST if layout == PLAIN else PLAIN)
-            if self.same_in_both(value):
+            other = value, next(each for each in SOURCES[layout] if (value, each) in self.made)
+            if INT8 not in (layout, other[1]) and self.same_in_both(value):
                 self.make(key, "alias", None, other)
                 self.inner.add(other)
             else:
@@ -317,12 +327,12 @@ class Placement:
         for portion in portions(step, self.source):
             value, size, at = portion.value, portion.size, whole.offset + portion.at
             read = self.need(value, layout)
-            if layout == LAST:
+            if layout != PLAIN:
                 part = replace(whole, offset=whole.offset + portion.start, channels=self.shape(value)[1])
             else:  # pieces other than images are cut from a whole without gaps
                 apart = whole.step if portion.pieces in (1, whole.images) else portion.step
                 part = Home(portion.pieces, size, 1, 1, size, apart, whole.base, at)
-            fits = layout == LAST or self.dimensions(read)[:2] == (part.images, part.channels)
+            fits = layout != PLAIN or self.dimensions(read)[:2] == (part.images, part.channels)
             if fits and self.place(read, part, self.owner(key)):
                 continue
             self.copies += 1
@@ -357,7 +367,8 @@ class Placement:
             if action.kind == "copy":
                 continue
             actions += self.into_joins.get(id(action.step), []) if action.kind == "join" else [action]
-            made = [action.target] if action.target else [(v, k) for v in action.step.writes for k in (PLAIN, LAST)]  # type: ignore[union-attr]  # a step or a target
+            written = action.step.writes if action.step else ()
+            made = [action.target] if action.target else [(v, k) for v in written for k in SOURCES]
             for key in made:
                 actions += copies.get(key, [])
         self.actions = actions
@@ -378,6 +389,7 @@ def shared_memory(
     groups: Sequence[tuple[int, int, int]] = (),
     align: int = ALIGN,
     behind: int = ALIGN,
+    in_one: Callable[[Any], int] = lambda key: 1,
 ) -> Shared:
     """Gives bases of shared memory that are not needed at the same time each other's place, on the CPU and on a GPU.
 
@@ -394,16 +406,19 @@ def shared_memory(
         alone holds one image at a time; what is used elsewhere too is needed for all of it.
     align, behind
         Elements that each base begins at a multiple of, and how many at least are free behind it.
+    in_one
+        How many elements of a key take the memory of one: 4 of a byte, in floats.
     """
     spans: dict[Base, tuple[int, int]] = {}
     sizes: dict[Base, int] = {}
     of_one: dict[Base, int] = {}
     for i, keys in enumerate(uses):
-        for home in (homes[key] for key in keys):
+        for key in keys:
+            home, many = homes[key], in_one(key)
             if home.base[0] == "shared":
                 spans[home.base] = spans.get(home.base, (i, i))[0], i
-                sizes[home.base] = max(sizes.get(home.base, 0), home.end)
-                of_one[home.base] = max(of_one.get(home.base, 0), home.end_of_one)
+                sizes[home.base] = max(sizes.get(home.base, 0), -(-home.end // many))
+                of_one[home.base] = max(of_one.get(home.base, 0), -(-home.end_of_one // many))
     single = set()
     for first, end, images in groups:
         for base, (begin, last) in spans.items():

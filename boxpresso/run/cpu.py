@@ -13,10 +13,11 @@ from ..device import Blob, Buffer, Kernels
 from ..device.chain import Chain
 from ..device.host import Cpu
 from ..graph.connect import named
-from ..graph.graph import LAST, PLAIN, Plan, Source, Step
+from ..graph.graph import DTYPES, LAST, PLAIN, Plan, Source, Step
+from ..layers.core.int8 import turn_int8
 from ..layers.core.lowering import Activation, Affine, After, Constant, Last, Lowering, Planes, Pointwise, layout
 from ..proto.errors import DeviceError
-from .arena import Action, Arena, Home, Key, Placement, shared_memory
+from .arena import Action, Arena, Key, Placement, shared_memory
 from .program import Program
 
 Numbers = np.ndarray[Any, np.dtype[Any]]
@@ -74,7 +75,8 @@ class CpuProgram(Program):
         self.placement = Placement(self.plan, self.source)
         actions = self.placement.actions
         self.groups = self.group(actions)
-        self.shared = shared_memory(self.placement.homes, [self.keys(action) for action in actions], self.groups)
+        uses = [self.keys(action) for action in actions]
+        self.shared = shared_memory(self.placement.homes, uses, self.groups, in_one=self.in_one)
         self.once: Collection[int] = ()  # layers that run once a forward, and
         self.ran_once: Callable[[int], None] = lambda i: None  # what is called when one has
         self.version = -1
@@ -89,11 +91,16 @@ class CpuProgram(Program):
         assert action.step is not None
         known = self.placement.homes
         if action.kind == "lowered":
-            return [*self.placement.reads(action.step), *((v, LAST) for v in action.step.writes)]
+            return [*self.placement.reads(action.step), self.placement.written(action.step)]
         return [(v, PLAIN) for v in (*action.step.reads, *action.step.writes) if (v, PLAIN) in known]
 
-    def array(self, home: Home) -> Last:
-        """A home as an array."""
+    def in_one(self, key: Key) -> int:
+        """How many elements of a key have the size of one of the net's type."""
+        return int(self.dtype.itemsize // DTYPES[key[1]].itemsize) if key[1] in DTYPES else 1
+
+    def array(self, key: Key) -> Last:
+        """A key as an array, at its home."""
+        home, dtype = self.placement.homes[key], DTYPES.get(key[1], self.dtype)
         kind, name = home.base
         if kind == "blob":
             blob = self.source.blobs[name]
@@ -103,8 +110,13 @@ class CpuProgram(Program):
             flat, start = whole.reshape(-1), 0
         else:
             flat, start = self.arena.memory, self.shared.starts[home.base]
-        part = flat[start + home.offset : start + home.end]
-        return Last(home.images, home.channels, home.height, home.width, home.pitch, home.step, part)
+            if dtype != flat.dtype:
+                flat, start = flat.view(dtype), start * flat.itemsize // dtype.itemsize
+        part, scale = flat[start + home.offset : start + home.end], self.plan.scales.get(key[0])
+        return Last(
+            home.images, home.channels, home.height, home.width, home.pitch, home.step, part,
+            scale if key[1] in DTYPES else None,
+        )  # fmt: skip
 
     def release(self) -> None:
         """Lets go of the launches, and of the memory that they point to."""
@@ -169,7 +181,7 @@ class CpuProgram(Program):
                 step = action.step
                 if action.kind != "lowered" or step is None or step.lowering is None:
                     continue
-                keys = self.placement.reads(step)[0], (step.writes[0], LAST)
+                keys = self.placement.reads(step)[0], self.placement.written(step)
                 homes = [self.placement.homes[key] for key in keys]
                 bottom, top = (
                     Last(1 if images > 1 else h.images, h.channels, h.height, h.width, h.pitch, h.step, NOTHING)
@@ -193,7 +205,7 @@ class CpuProgram(Program):
         homes, step = self.placement.homes, action.step
 
         def array(key: Key) -> Last:
-            whole = self.array(homes[key])
+            whole = self.array(key)
             if image is None:
                 return whole
             return whole.image(0 if homes[key].base in self.shared.single else image)
@@ -206,17 +218,24 @@ class CpuProgram(Program):
                 _, channels, height, width = self.source.blobs[step.reads[0][0]].shape
                 reads[0] = replace(reads[0], channels=channels, height=height, width=width, pitch=0)
             addend = reads.pop() if step.added is not None else None
-            step.lowering.record(chain, reads, array((step.writes[0], LAST)), addend)
+            step.lowering.record(chain, reads, array(self.placement.written(step)), addend)
             return
         if action.kind == "planes":
             assert step is not None
             assert isinstance(step.lowering, Planes)
-            arrays = [self.array(homes[value, PLAIN]).memory for value in (*step.reads, *step.writes)]
+            arrays = [self.array((value, PLAIN)).memory for value in (*step.reads, *step.writes)]
             step.lowering.launches_of(chain.add, *arrays)
             return
         assert action.source is not None
         assert action.target is not None
         source, target = array(action.source), array(action.target)
+        if action.source[1] in DTYPES or action.target[1] in DTYPES:
+            source, target = (
+                replace(part, pitch=0) if key[1] == PLAIN else part
+                for part, key in ((source, action.source), (target, action.target))
+            )
+            turn_int8(chain, source, target, self.plan.scales[action.source[0]])
+            return
         if action.kind == "copy":
             if (source.images, source.channels) != (target.images, target.channels):  # pieces of a whole without gaps
                 size = target.channels

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 
-from ..graph.graph import LAST, PLAIN, Plan, Source, Step, Value, plain
+from ..graph.graph import INT8, LAST, PLAIN, Plan, Source, Step, plain
 from ..graph.passes import (
     constants,
     drop_identities,
@@ -41,13 +41,13 @@ def lay_out(plan: Plan, source: Source) -> Plan:
 
     A step that cannot, or is not worth turning its bottoms for, loses its lowering and runs by its layer's own forward.
     """
-    layouts: dict[Value, str] = {}
+    layouts = dict(plan.layouts)  # of steps in 8 bits, that is chosen already
     steps = []
     for step in plan.steps:
         lowering = step.lowering
-        last = [layouts.get(value) == LAST for value in step.reads]
+        last = [layouts.get(value) in (LAST, INT8) for value in step.reads]
         ranks = {source.axes(value) for value in (*step.reads, *step.writes)}
-        if isinstance(lowering, (View, Constant, Planes)):
+        if isinstance(lowering, (View, Constant, Planes)) or any(value in plan.layouts for value in step.writes):
             pass
         elif isinstance(lowering, LastView):
             if not last[0]:
@@ -64,7 +64,8 @@ def lay_out(plan: Plan, source: Source) -> Plan:
     return replace(plan, steps=tuple(steps), layouts=layouts)
 
 
-PASSES: tuple[Callable[[Plan, Source], Plan], ...] = (
+Pass = Callable[[Plan, Source], Plan]
+PASSES: tuple[Pass, ...] = (
     drop_identities, constants, fold_affine, fuse_sums, fuse_activations, fuse_halves, lay_out,
 )  # fmt: skip
 
@@ -89,9 +90,12 @@ def cut(plan: Plan, dynamic: Collection[int]) -> list[Plan]:
     return [part for part in plans if part.steps]
 
 
-def optimise(source: Source, wanted: Iterable[str], dynamic: Collection[int] = ()) -> list[Plan]:
-    """The plans of a net's parts after all passes."""
+def optimise(
+    source: Source, wanted: Iterable[str], dynamic: Collection[int] = (), narrow: Pass | None = None
+) -> list[Plan]:
+    """The plans of a net's parts after all passes; narrow: that which gives steps their form in 8 bits, if any."""
     plans = cut(lower(plain(source, wanted), source), dynamic)
-    for step in PASSES:
+    before = PASSES.index(fuse_halves)
+    for step in (*PASSES[:before], *([narrow] if narrow else []), *PASSES[before:]):
         plans = [step(part, source) for part in plans]
     return plans

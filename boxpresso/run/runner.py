@@ -24,7 +24,7 @@ from ..layers.core.lowering import POINTWISE, Constant, bf16_available
 from ..proto.errors import DeviceError, LayerError, ModelError
 from .cpu import TURN, CpuProgram, OddNumbers, arena, prepare
 from .layers import Layers
-from .layout import optimise
+from .layout import Pass, optimise
 
 PROGRAMS = 32  # shapes whose programs are kept
 
@@ -86,6 +86,7 @@ class Runner:
         # Called before a program, or with None all layers by themselves, take memory; raises where that is too much.
         self.counted: Callable[[CpuProgram | None], None] = lambda program: None
         self.planned = False
+        self.narrow: Pass | None = None  # what gives steps their form in 8 bits (graph/passes.py)
         self.plans: list[Plan] | None = None  # made already, for `files`
         self.parts: list[Part] = []
         # Layers whose tops, which others read, get other shapes in a forward, or were seen to do so.
@@ -244,7 +245,7 @@ class Runner:
 
     def optimised(self) -> list[Plan]:
         """The plans of the net's parts."""
-        plans = optimise(self.source, self.wanted, self.dynamic)
+        plans = optimise(self.source, self.wanted, self.dynamic, self.narrow)
         for lowering in (step.lowering for plan in plans for step in plan.steps):
             if lowering is not None:
                 lowering.fast, lowering.bf16 = self.fast_math, self.bf16
@@ -267,6 +268,13 @@ class Runner:
         """From the next forward on the plan computes these blobs too."""
         if new := [name for name in names if name not in self.wanted]:
             self.wanted.update(dict.fromkeys(new))
+            self.forget_plan()
+
+    def use_int8(self, narrow: Pass | None) -> None:
+        """From the next forward on steps have the form in 8 bits that a pass gives them; None: none has."""
+        if narrow is not self.narrow:
+            self.materialise()
+            self.narrow = narrow
             self.forget_plan()
 
     def forget_plan(self) -> None:
@@ -569,13 +577,22 @@ class Runner:
         return [self.made(part) for part, nothing in zip(parts, empty) if not nothing]
 
 
-def wants_bf16(precision: str, device: Device, dtype: Any, planned: bool) -> bool:
+def wants_bf16(precision: str | None, device: Device, dtype: Any, planned: bool) -> bool:
     """Whether `precision` asks for bfloat16. Raises ModelError for another word, DeviceError where that cannot be."""
-    if precision not in ("float32", "bf16"):
-        raise ModelError(f"precision must be 'float32' or 'bf16', got {precision!r}")
+    if precision not in (None, "float32", "bf16", "int8"):
+        raise ModelError(f"precision must be 'float32', 'bf16', 'int8' or None, got {precision!r}")
+    if precision == "int8" and not can_int8(device, dtype, planned):
+        raise DeviceError(
+            f"precision='int8' needs the CPU, float32, phase TEST and optimize; this is {device.describe()}"
+        )
     if precision == "bf16" and not (planned and dtype == np.float32 and bf16_available(device)):
         raise DeviceError(
             "precision='bf16' needs a CPU with AVX512-BF16, float32, phase TEST and optimize; this is "
             f"{device.describe()}"
         )
     return precision == "bf16"
+
+
+def can_int8(device: Device, dtype: Any, planned: bool) -> bool:
+    """Whether steps can have a form in 8 bits."""
+    return planned and device.kind == "cpu" and np.dtype(dtype) == np.float32

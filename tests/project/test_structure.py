@@ -28,6 +28,7 @@ FLOORS = {
     "": 8,  # the face: the files of the package's own folder
     "caffe": 9,
     "dnn": 9,
+    "quantize": 9,
     "recipes": 9,
     "serve": 9,
     "reports": 9,

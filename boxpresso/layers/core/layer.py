@@ -305,6 +305,10 @@ class Layer:
         """How this layer runs in a plan, on channels-last arrays (core/lowering.py); None: by its own forward alone."""
         return None
 
+    def lower_int8(self, bottom: list[Blob], top: list[Blob]) -> Lowering | None:
+        """The same on numbers of 8 bits, which is stored in 8 bits or as floats; None where it has no such form."""
+        return None
+
     @classmethod
     def stand_in(cls, param: Any, axes: Sequence[int], modules: Collection[str]) -> str:
         """The type of the layer that is made in place of one of this class, as for Module and Python; "" for this class.

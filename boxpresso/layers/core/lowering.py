@@ -20,6 +20,7 @@ from ...device.kernel import Kernel
 
 BF16 = Kernels(Path(__file__).with_name("bf16.cpp"))
 POINTWISE = Kernels(Path(__file__).with_name("depthwise_last.cpp"))
+SMALLEST_STEP = 2.0**-100  # of numbers in 8 bits: 1 / that is a float too
 VECTOR = 16  # numbers of the longest vector: what arrays of a number a channel are padded to
 Numbers = np.ndarray[Any, np.dtype[Any]]
 
@@ -82,6 +83,29 @@ class Activation:
 
 
 @dataclass(frozen=True)
+class Scale:
+    """What a number of 8 bits stands for: scale * (q - zero), with q and zero from 0 to 255.
+
+    Examples
+    --------
+    >>> Scale.of(-1.0, 3.0)
+    Scale(scale=0.01568627450980392, zero=64)
+    >>> Scale.of(0.5, 25.5)
+    Scale(scale=0.1, zero=0)
+    """
+
+    scale: float
+    zero: int
+
+    @classmethod
+    def of(cls, low: float, high: float) -> Scale:
+        """That of numbers from `low` to `high`, and 0, which it holds exactly, as padding and ReLU need."""
+        low, high = min(low, 0.0), max(high, 0.0)
+        scale = max((high - low) / 255, SMALLEST_STEP) if high > low else 1.0
+        return cls(scale, min(255, max(0, round(-low / scale))))
+
+
+@dataclass(frozen=True)
 class Extent:
     """How an array lies in flat memory: element (n, c, y, x) at n * step + (y * width + x) * pitch + c, channels last.
 
@@ -128,9 +152,10 @@ class Extent:
 
 @dataclass(frozen=True)
 class Last(Extent):
-    """An array where it lies."""
+    """An array where it lies; with a `scale` its elements are bytes."""
 
     memory: Numbers  # flat, from the first element on
+    scale: Scale | None = None
 
     def image(self, number: int) -> Last:
         """One of the images."""
@@ -196,6 +221,10 @@ class Lowering:
         Set before `prepare`: whether sums may be less exact than float32's, to some 1e-5 of the largest.
     bf16
         Set before `prepare`: whether factors may be rounded to bfloat16.
+    takes
+        Of which layout its bottoms are: "last", or "int8" of a lowering in 8 bits.
+    keeps_numbers
+        Whether each number of the top is one of a bottom: then in 8 bits both are by one Scale.
     """
 
     absorbs: frozenset[str] = frozenset()
@@ -208,6 +237,8 @@ class Lowering:
     planar = 0
     fast = False
     bf16 = False
+    takes = "last"
+    keeps_numbers = False
 
     def files(self) -> Sequence[Kernels]:
         """The files of the kernels that it launches, so that a net can compile them all at once."""
@@ -263,6 +294,7 @@ class Join(Lowering):
 
     axis: int
     launches = False
+    keeps_numbers = True
 
 
 ALL = frozenset({"affine", "sum", "activation"})

@@ -21,6 +21,7 @@ from ..core.layer import Window
 from ..core.lowering import Lowering
 from .columns import DEVICE, ColumnConvolution, convolution_of
 from .gpu_lowerings import Convolve, alone
+from .int8_lowerings import in_int8
 from .lowerings import ConvolutionLowering, DepthwiseLowering
 from .sizes import GEOMETRY, SMALL, Sizes, scratch
 
@@ -441,6 +442,9 @@ class ConvolutionLayer(WindowLayer):
             return None  # neither vectors of channels nor long sums
         places = prod(top[0].shape[2:])
         return ConvolutionLowering(self.device, self.dtype, self.blobs[0], bias, self.group, window, places=places)
+
+    def lower_int8(self, bottom: list[Blob], top: list[Blob]) -> Lowering | None:
+        return in_int8(self.lower(bottom, top), bottom, top)
 
     def lower_gpu(self, bottom: list[Blob], top: list[Blob]) -> GpuLowering | None:
         return Convolve(self) if alone(bottom, top) and self.channel_axis == 1 else None

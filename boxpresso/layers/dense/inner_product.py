@@ -14,6 +14,7 @@ from ..core.gpu_lowering import GpuLowering
 from ..core.lowering import Lowering, Numbers
 from .columns import DEVICE
 from .gpu_lowerings import Multiply, alone
+from .int8_lowerings import in_int8
 from .lowerings import InnerProductLowering
 
 
@@ -106,6 +107,9 @@ class InnerProduct(
         bias = self.blobs[1] if self.bias_term else None
         one = dict.fromkeys(("kernel", "stride", "dilation"), (1, 1)) | {"pad": (0, 0)}
         return InnerProductLowering(self.device, self.dtype, self.blobs[0], bias, 1, one, self.transpose)
+
+    def lower_int8(self, bottom: list[Blob], top: list[Blob]) -> Lowering | None:
+        return in_int8(self.lower(bottom, top), bottom, top)
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         diff, weights = top[0].diff, self.blobs[0]

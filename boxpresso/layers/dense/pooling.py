@@ -13,6 +13,7 @@ from ..core.gpu_lowering import OnLast
 from ..core.layer import Window
 from ..core.lowering import Lowering
 from .channels_last import PoolLast
+from .int8_lowerings import in_int8
 from .lowerings import PoolingLowering
 
 WIDE = 64  # windows of more columns than this have a block each
@@ -193,6 +194,9 @@ class Pooling(
             and self.pad == (0, 0)
             and self.kernel == self.stride == (2, 2),
         )
+
+    def lower_int8(self, bottom: list[Blob], top: list[Blob]) -> Lowering | None:
+        return in_int8(self.lower(bottom, top), bottom, top)
 
     def lower_last(self, bottom: list[Blob], top: list[Blob]) -> OnLast | None:
         return PoolLast(self) if self.method in ("MAX", "AVE") else None

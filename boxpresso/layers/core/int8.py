@@ -1,0 +1,150 @@
+"""Values in 8 bits on the CPU: turned from floats and back, and what their lowerings share. The arithmetic: device/int8.h."""
+
+from __future__ import annotations
+
+from math import inf
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...device import UNFUSED, Device, Kernels
+from ...device.chain import Chain
+from ...proto.errors import ModelError
+from .lowering import VECTOR, Activation, Last, Scale
+
+TURN = Kernels(Path(__file__).with_name("turn_int8.cpp"), UNFUSED)
+MOST = 2**31 - 1  # of a sum
+LARGEST = 255 * 127  # product of a number and a weight
+
+Numbers = np.ndarray[Any, np.dtype[Any]]
+
+
+def turn_int8(chain: Chain, source: Last, target: Last, scale: Scale) -> None:
+    """Appends the launch that takes an array in 8 bits to floats, from them, or to another place. Floats of pitch 0 are planes.
+
+    A number that is not finite has no place in 8 bits: it raises a flag of the chain, so that the layers run by themselves.
+    """
+    of_bytes, other = (source, target) if source.scale else (target, source)
+    places = of_bytes.places
+    sizes = TURN.struct(
+        "Int8Turn", channels=of_bytes.channels, places=places, pitch=other.pitch, step=other.step, byte_pitch=of_bytes.pitch,
+        byte_step=of_bytes.step, zero=scale.zero, scale=float(scale.scale), inverse=1 / float(scale.scale),
+    )  # fmt: skip
+    blocks = source.images * -(-places // TURN.constants["PLACES"])
+    if source.scale and target.scale:
+        sizes = TURN.struct(
+            "Int8Turn", channels=source.channels, places=source.places, pitch=source.pitch, step=source.step,
+            byte_pitch=target.pitch, byte_step=target.step, zero=0, scale=1.0, inverse=1.0,
+        )  # fmt: skip
+        chain.add(TURN.copy_int8, blocks, source.memory, target.memory, sizes)
+    elif source.scale:
+        chain.add(TURN.dequantise, blocks, source.memory, target.memory, sizes)
+    else:
+        odd = np.zeros(blocks, np.int32)
+        chain.flags.append(odd)
+        chain.add(TURN.quantise, blocks, source.memory, target.memory, odd, sizes)
+
+
+class Filters:
+    """The weights of a linear map in 8 bits, symmetric by filter, for a bottom's scale.
+
+    Parameters
+    ----------
+    weights
+        (filters, terms), with what follows folded into them; finite.
+    bias
+        (filters), or None.
+    scale
+        Of the bottom.
+
+    Attributes
+    ----------
+    weights
+        int8 from -127 to 127: the nearest whole number of steps, ties to even.
+    steps
+        The step of each filter's weights, float64: its largest weight / 127, or more where its bias would not fit.
+    bias
+        int32, in steps of the sums, which are scale * steps.
+
+    Raises
+    ------
+    ModelError
+        For weights or a bias that are not finite.
+
+    Examples
+    --------
+    >>> filters = Filters(np.array([[1.0, -0.5], [0, 0]]), np.array([0.25, 3]), Scale(0.1, 0))
+    >>> filters.weights.tolist(), filters.bias[:1].tolist()
+    ([[127, -64], [0, 0]], [318])
+    >>> np.allclose(filters.bias * filters.steps * 0.1, [0.25, 3], rtol=2e-3)
+    True
+    """
+
+    def __init__(self, weights: Numbers, bias: Numbers | None, scale: Scale) -> None:
+        weights = np.asarray(weights, np.float64)
+        added = np.zeros(len(weights)) if bias is None else np.asarray(bias, np.float64)
+        if not (np.isfinite(weights).all() and np.isfinite(added).all()):
+            raise ModelError(
+                "its weights are not all finite, and 8 bits have no place for NaN and infinity; run it with "
+                "precision='float32', or train it again"
+            )
+        largest = np.abs(weights).max(1, initial=0.0)
+        least = np.abs(added) / (scale.scale * (MOST - weights.shape[1] * LARGEST))
+        self.steps = np.maximum(largest / 127, least)
+        self.steps[self.steps == 0] = 1
+        self.weights = np.clip(np.rint(weights / self.steps[:, None]), -127, 127).astype(np.int8)
+        limit = MOST - weights.shape[1] * LARGEST
+        self.bias = np.clip(np.rint(added / (scale.scale * self.steps)), -limit, limit).astype(np.int32)
+
+
+def bounds(activation: Activation | None, top: Scale | None) -> tuple[float, float]:
+    """From what to what the top goes, in its own steps: those of the activation, and what 8 bits hold."""
+    kind = activation.kind if activation else ""
+    low, high = (
+        (0.0, inf)
+        if kind == "RELU"
+        else (activation.low, activation.high)
+        if kind == "CLIP" and activation
+        else (-inf, inf)
+    )
+    if top is None:
+        return low, high
+    return max(low / top.scale, -top.zero), min(high / top.scale, 255 - top.zero)
+
+
+def slopes_of(activation: Activation | None, channels: int) -> Numbers | None:
+    """What numbers below 0 are multiplied by, of each channel; None for an activation without slopes."""
+    if activation is None or activation.kind not in ("LEAKY", "SLOPES"):
+        return None
+    return np.broadcast_to(activation.slope if activation.kind == "LEAKY" else activation.slopes, (channels,))  # type: ignore[arg-type]
+
+
+def padded_to(device: Device, values: Numbers, dtype: Any) -> Numbers:
+    """A number a channel, with room for whole vectors from any channel on."""
+    array: Numbers = device.empty((len(values) + 2 * VECTOR,), dtype)
+    array[: len(values)] = values
+    return array
+
+
+def layout_int8(
+    kernels: Any,
+    bottom: Last,
+    top: Last,
+    addend: Last | None,
+    activation: Activation | None,
+    high: int = 1,
+    across: int = 1,
+) -> Any:
+    """int8.h's Int8Layout."""
+    assert bottom.scale is not None
+    low, most = bounds(activation, top.scale)
+    step = top.scale.scale if top.scale else 1.0
+    return kernels.struct(
+        "Int8Layout", images=top.images, bottom_pitch=bottom.pitch, bottom_step=bottom.step, top_pitch=top.pitch,
+        top_step=top.step, other_pitch=addend.pitch if addend else 0, other_step=addend.step if addend else 0,
+        zero=bottom.scale.zero, top_zero=top.scale.zero if top.scale else 0,
+        other_zero=addend.scale.zero if addend and addend.scale else 0, high=high, across=across,
+        other_scale=float(addend.scale.scale / step) if addend and addend.scale else 0.0, least=float(low),
+        most=float(most),
+    )  # fmt: skip

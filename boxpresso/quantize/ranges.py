@@ -1,0 +1,159 @@
+"""From what to what the values of a net go, over some inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..graph.quantization import Range
+from ..layers.core.lowering import Same
+from ..net import Net
+from ..proto.errors import ModelError
+
+Numpy = np.ndarray[Any, np.dtype[Any]]
+METHODS = ("minmax", "percentile", "entropy")
+SHARE = 0.9999  # of the numbers on each side of 0, which a percentile keeps
+BINS = 2048  # on each side of 0
+LEVELS = 128  # of a side, as entropy counts them
+NO_PICTURES = "no pictures are given: ranges are measured on some, twenty or more of those that the net will see"
+
+
+@dataclass
+class Histogram:
+    """Counts of the numbers of a value by their size, those below 0 apart, in bins that grow twice as wide as numbers do.
+
+    0 is not counted: 8 bits hold it exactly, whatever the range, and after ReLU it is half of all.
+
+    Examples
+    --------
+    >>> histogram = Histogram()
+    >>> histogram.add(np.arange(-100, 100_000, dtype=np.float32))
+    >>> [round(x) for x in histogram.range("minmax")]
+    [-100, 99999]
+    >>> histogram.add(np.array([1e6], np.float32))
+    >>> [round(x) for x in histogram.range("minmax")], histogram.range("percentile")[1] < 2e5
+    ([-100, 1000000], True)
+    """
+
+    low: float = 0.0
+    high: float = 0.0
+    width: float = 0.0
+    below: Numpy = field(default_factory=lambda: np.zeros(BINS))
+    above: Numpy = field(default_factory=lambda: np.zeros(BINS))
+
+    def add(self, values: Numpy, counts: bool = True) -> None:
+        """Numbers, all of them finite. counts: whether more than the least and the largest is asked for."""
+        flat = values.reshape(-1)
+        if not flat.size:
+            return
+        low, high = float(flat.min()), float(flat.max())
+        self.low, self.high = min(self.low, low), max(self.high, high)
+        if not counts:
+            return
+        most = max(-low, high)
+        if most == 0:
+            return
+        if self.width == 0:
+            self.width = most / BINS
+        while most > self.width * BINS:
+            self.width *= 2
+            for side in (self.below, self.above):
+                side[:] = np.concatenate([side.reshape(-1, 2).sum(1), np.zeros(BINS // 2)])
+        bins = np.minimum((np.abs(flat) * (1 / self.width)).astype(np.int32), BINS - 1)
+        if low < 0:
+            self.below += np.bincount(bins[flat < 0], minlength=BINS)
+        self.above += np.bincount(bins[flat > 0], minlength=BINS)
+
+    def range(self, method: str) -> Range:
+        """The range that 8 bits are to hold, which includes 0."""
+        low, high = self.low, self.high
+        if method == "minmax" or self.width == 0:
+            return low, high
+        cut = percentile if method == "percentile" else least_entropy
+        return max(low, -cut(self.below) * self.width), min(high, cut(self.above) * self.width)
+
+
+def percentile(counts: Numpy) -> int:
+    """The bins that hold all numbers but a share of 1e-4."""
+    total = counts.sum()
+    return int(np.searchsorted(np.cumsum(counts), SHARE * total) + 1) if total else 0
+
+
+def least_entropy(counts: Numpy) -> int:
+    """The bins up to which numbers are best kept.
+
+    The distribution in LEVELS steps diverges least from the true one there, with all beyond in the last bin (Kullback and
+    Leibler's measure, by which NVIDIA's TensorRT chooses thresholds).
+
+    >>> few_beyond = np.concatenate([1000 * np.exp(-np.linspace(0, 3, 512) ** 2), np.zeros(BINS - 513), [1]])
+    >>> least_entropy(few_beyond) < BINS // 2
+    True
+    """
+    if not counts.sum():
+        return 0
+    last = int(np.flatnonzero(counts)[-1]) + 1
+    best, bins = last, np.inf
+    for end in range(LEVELS, last + 1, LEVELS // 8):
+        true = counts[:end].copy()
+        true[-1] += counts[end:].sum()
+        steps = np.arange(end) * LEVELS // end
+        filled = counts[:end] > 0
+        sums = np.bincount(steps, counts[:end], LEVELS)
+        sizes = np.bincount(steps, filled, LEVELS)
+        spread = np.where(filled, sums[steps] / np.maximum(sizes[steps], 1), 0)
+        held = true > 0
+        p, q = true[held] / true.sum(), np.maximum(spread[held], 1e-9) / max(spread.sum(), 1e-9)
+        divergence = float((p * np.log(p / q)).sum())
+        if divergence < bins:
+            best, bins = end, divergence
+    return best
+
+
+def find_ranges(
+    net: Net, inputs: Iterable[Mapping[str, Numpy]], method: str, tell: Callable[[], None] = lambda: None
+) -> dict[str, list[Range]]:
+    """{layer: the range of each of its tops} over some inputs.
+
+    Parameters
+    ----------
+    net
+        One that runs its layers one by one (optimize=False).
+    inputs
+        {name: array} of each forward.
+    method
+        Of METHODS.
+    tell
+        Called after each forward.
+
+    Raises
+    ------
+    ModelError
+        For a value that is not finite, by the name of the layer that makes it; where nothing was given.
+    """
+    found: dict[str, list[Histogram]] = {}
+    count = 0
+    for count, values in enumerate(inputs, 1):
+        net.forward(**values)  # type: ignore[arg-type]  # inputs by their names
+        for name, value in values.items():
+            net.blobs[name].data[...] = value
+        for i, layer in enumerate(net.layers):
+            if net.names[i][0]:
+                net.forward_layer(i)
+            if isinstance(layer.lower(net.bottoms[i], net.tops[i]), Same):
+                continue
+            tops = found.setdefault(layer.name, [Histogram() for _ in net.tops[i]])
+            for name, blob, histogram in zip(net.names[i][1], net.tops[i], tops):
+                data = np.asarray(blob.data)
+                if not np.isfinite(data).all():
+                    raise ModelError(
+                        f"{layer.type} layer {layer.name!r}: its top {name!r} has NaN or infinity for picture {count}, and no "
+                        "range in 8 bits holds that; look at the weights and at how pictures are prepared (--mean, --scale)"
+                    )
+                histogram.add(data, counts=method != "minmax")
+        tell()
+    if not count:
+        raise ModelError(NO_PICTURES)
+    return {name: [histogram.range(method) for histogram in tops] for name, tops in found.items()}

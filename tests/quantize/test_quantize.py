@@ -1,0 +1,432 @@
+"""`boxpresso quantize`: ranges, which layers run in 8 bits, the file with the scales, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import warnings
+
+import numpy as np
+import pytest
+from shared import SHARED
+from test_int8 import INT8, field_of, inputs, kinds, layer
+
+import boxpresso
+from boxpresso import Detector, ModelError, Net
+from boxpresso.cli.main import main
+from boxpresso.graph.quantization import FORMAT, MARK, LayerNote, Quantization
+from boxpresso.net.weights import read_weights, save_weights
+from boxpresso.proto import parse_net
+from boxpresso.proto.errors import DeviceError
+from boxpresso.quantize.accuracy import compared
+from boxpresso.quantize.ranges import Histogram, find_ranges
+from boxpresso.quantize.speed import Times, slower
+
+# A trunk of three convolutions and two heads, with all that a plan fuses.
+TEXT = (
+    inputs((1, 3, 24, 20))
+    + layer("a", "Convolution", "x", field_of(16, 3, {"pad": 1, "stride": 2}))
+    + layer("bn", "BatchNorm", "a", top="a")
+    + layer("sc", "Scale", "a", "scale_param { bias_term: true }", top="a")
+    + layer("ra", "ReLU", "a", top="a")
+    + layer("b", "Convolution", "a", field_of(16, 3, {"pad": 1, "group": 16}))
+    + layer("rb", "ReLU", "b", top="b")
+    + layer("c", "Convolution", "b", field_of(32, 1, {}))
+    + layer("rc", "ReLU", "c", top="c")
+    + layer("p", "Pooling", "c", "pooling_param { kernel_size: 2 stride: 2 }")
+    + layer("d", "Convolution", "p", field_of(32, 3, {"pad": 1}))
+    + layer("sum", "Eltwise", "p d")
+    + layer("f", "InnerProduct", "sum", "inner_product_param { num_output: 10 }")
+    + layer("prob", "Softmax", "f")
+)
+LAYERS = ["a", "b", "c", "d", "f"]
+
+
+def random_weights(net: Net, rng: np.random.Generator) -> None:
+    for each in net.layers:
+        for i, blob in enumerate(each.blobs):
+            size = blob.count // blob.shape[0]
+            blob.data[...] = (
+                rng.standard_normal(blob.shape) * np.sqrt(2 / size) if size > 1 else rng.uniform(0.5, 1.5, blob.shape)
+            )
+            if each.type == "BatchNorm" and i == 2:
+                blob.data[...] = 1
+
+
+@pytest.fixture
+def made(tmp_path):
+    """The prototxt, its weights, their net, and four inputs."""
+    rng = np.random.default_rng(3)
+    model = tmp_path / "deploy.prototxt"
+    model.write_text(TEXT)
+    net = Net(str(model), device="cpu")
+    random_weights(net, rng)
+    net.save(tmp_path / "float.caffemodel")
+    xs = [rng.standard_normal((1, 3, 24, 20)).astype(np.float32) for _ in range(4)]
+    return model, tmp_path / "float.caffemodel", net, xs
+
+
+def quantised(made, **options) -> Quantization:
+    _, _, net, xs = made
+    return boxpresso.quantize(net, [{"x": x} for x in xs], **{"speed": False, "drop": 1, **options})
+
+
+def test_a_net_in_8_bits_is_near(made, tmp_path):
+    """And the file runs so without further words, Caffe's readers pass over what it holds more."""
+    model, weights, net, xs = made
+    scales = quantised(made)
+    assert scales.chosen == LAYERS
+    assert all(0 < note.error < 0.1 for note in scales.layers.values())
+    assert 0 < scales.notes["lost"] < 0.1
+    out = tmp_path / "int8.caffemodel"
+    boxpresso.quantize.save(net, scales, out)
+    narrow = Net(str(model), out, device="cpu")
+    assert narrow.quantization.chosen == LAYERS
+    assert kinds(narrow)["a"] == kinds(narrow)["c"] == kinds(narrow)["p"] == kinds(narrow)["sum"] == INT8
+    for x in xs:
+        np.testing.assert_allclose(narrow.forward(x=x)["prob"], net.forward(x=x)["prob"], atol=0.03)
+    assert not np.array_equal(narrow.forward(x=xs[0])["prob"], net.forward(x=xs[0])["prob"])
+    before, after = read_weights(weights), read_weights(out)
+    assert [name for name in after if name != MARK] == list(before)
+    for name, each in before.items():
+        assert all(np.array_equal(a, b) for a, b in zip(each.blobs, after[name].blobs))
+    assert after[MARK].blobs == []
+    plain = Net(str(model), out, device="cpu", precision="float32")
+    assert plain.quantization is None
+    np.testing.assert_array_equal(plain.forward(x=xs[0])["prob"], net.forward(x=xs[0])["prob"])
+
+
+def test_results_do_not_depend_on_workers_or_the_batch(made):
+    _, _, net, xs = made
+    scales = quantised(made)
+    net.quantize(scales)
+    alone = [net.forward(x=x)["prob"].copy() for x in xs]
+    net.device.workers, before = 1, net.device.workers
+    try:
+        np.testing.assert_array_equal(net.forward(x=xs[0])["prob"], alone[0])
+    finally:
+        net.device.workers = before
+    net.blobs["x"].reshape(4, 3, 24, 20)
+    net.reshape()
+    np.testing.assert_array_equal(net.forward(x=np.concatenate(xs))["prob"], np.concatenate(alone))
+
+
+def test_numbers_that_are_not_finite_are_those_of_the_layers(made):
+    """8 bits have no place for NaN: then the layers run by themselves."""
+    _, _, net, xs = made
+    x = xs[0].copy()
+    x[0, 0, 3, 4] = np.nan
+    wanted = net.forward(["c"], x=x)["c"]
+    net.quantize(quantised(made))
+    got = net.forward(["c"], x=x)["c"]
+    np.testing.assert_allclose(got, wanted, rtol=1e-4, atol=1e-5)
+    assert np.isnan(got).any()
+    assert not np.isnan(net.forward(x=xs[0])["prob"]).any()
+
+
+def test_weights_that_a_script_changes_count(made):
+    _, _, net, xs = made
+    net.quantize(quantised(made))
+    before = net.forward(x=xs[0])["prob"].copy()
+    net.params["c"][0].data[...] *= 0.5
+    assert not np.array_equal(net.forward(x=xs[0])["prob"], before)
+    net.params["c"][0].data[...] *= 2
+    np.testing.assert_array_equal(net.forward(x=xs[0])["prob"], before)
+
+
+def test_a_channel_of_zeros_and_one_of_nothing_but_bias(made):
+    _, _, net, xs = made
+    net.params["d"][0].data[3] = 0
+    net.params["d"][1].data[3] = 1.5
+    net.params["d"][0].data[4] = 0
+    net.params["d"][1].data[4] = 0
+    scales = quantised(made, float32=["f"])
+    net.quantize(scales)
+    d = net.forward(["d"], x=xs[0])["d"]
+    np.testing.assert_allclose(d[0, 3], 1.5, rtol=1e-2)
+    np.testing.assert_array_equal(d[0, 4], 0)
+
+
+def test_layers_that_cost_accuracy_are_given_back(made):
+    """Worst first, no more than it takes; the lost is what is measured."""
+    all_of_it = quantised(made)
+    half = quantised(made, drop=all_of_it.notes["lost"] * 0.7)
+    back = [name for name in LAYERS if name not in half.chosen]
+    assert 0 < len(back) < len(LAYERS)
+    assert half.notes["lost"] <= half.notes["drop"]
+    errors = {name: note.error for name, note in half.layers.items()}
+    assert min(errors[name] for name in back) >= max(errors[name] for name in half.chosen)
+    assert {half.layers[name].why for name in back} == {"costs accuracy"}
+    none = quantised(made, drop=0)
+    assert none.chosen == []
+    assert none.notes["lost"] == 0
+
+
+def test_layers_that_are_slower_are_given_back(made):
+    """By times that are given, what is turned between layouts included."""
+    _, _, net, _ = made
+    scales = quantised(made)
+    number = {each.name: i for i, each in enumerate(net.layers)}
+    steps = {(number[name], takes): 1.0 for name in LAYERS for takes in ("last", "int8")}
+    fast = {(number[name], "int8"): 0.5 for name in LAYERS}
+    assert slower(net, scales, Times({**steps, **fast}, 0, 0)) == []
+    assert slower(net, scales, Times({**steps, **fast, (number["c"], "int8"): 2.0}, 0, 0)) == ["c"]
+    # 32 x 6 x 5 numbers that would be turned behind the pooling, and no others: more than what is saved.
+    assert slower(net, scales, Times({**steps, **fast, (number["c"], "int8"): 2.0}, 2e-3, 2e-3)) == []
+    assert (
+        sorted(slower(net, scales, Times({k: v * (2 if k[1] == "int8" else 1) for k, v in steps.items()}, 0, 0)))
+        == LAYERS
+    )
+
+
+def test_speed_is_measured_and_told(made):
+    scales = quantised(made, speed=True)
+    for name, note in scales.layers.items():
+        assert note.times[0] > 0
+        assert note.times[1] > 0
+        assert (note.kind == "int8") == (not note.why), name
+    before, after = scales.notes.get("ms", (1, 0))
+    assert after < before or scales.chosen == []
+
+
+@pytest.mark.parametrize("method", ["minmax", "percentile", "entropy"])
+def test_ranges(made, method):
+    """Of the values that the layers write, each of them: those in place too."""
+    _, _, net, xs = made
+    layered = Net(parse_net(TEXT), device="cpu", optimize=False)
+    layered.share_with(net)
+    ranges = find_ranges(layered, [{"x": x} for x in xs], method)
+    assert ranges["a"][0][0] < 0
+    assert ranges["ra"][0][0] == 0
+    low, high = ranges["x"][0]
+    least, most = min(x.min() for x in xs), max(x.max() for x in xs)
+    if method == "minmax":
+        assert (low, high) == (least, most)
+    else:
+        assert least <= low < -2
+        assert 2 < high <= most
+
+
+def test_a_percentile_and_entropy_leave_out_what_is_rare():
+    rng = np.random.default_rng(0)
+    histogram = Histogram()
+    histogram.add(rng.standard_normal(100_000).astype(np.float32))
+    histogram.add(np.array([400.0], np.float32))
+    assert histogram.range("minmax")[1] == 400
+    assert 3 < histogram.range("percentile")[1] < 6
+    assert 2 < histogram.range("entropy")[1] < 60
+
+
+def wrong(made, message, **options):
+    with pytest.raises(ModelError, match=message):
+        quantised(made, **options)
+
+
+def test_what_cannot_be_quantised(made, tmp_path):
+    model, _, net, xs = made
+    with pytest.raises(ModelError, match="no pictures are given"):
+        boxpresso.quantize(net, [])
+    wrong(made, "ranges must be one of minmax, percentile, entropy, got 'max'", ranges="max")
+    wrong(made, "drop must lie from 0 to 1", drop=2)
+    wrong(
+        made,
+        "layer 'p' is to stay in float32, but is none of those that can run in 8 bits: a, b, c, d, f",
+        float32=["p"],
+    )
+    for given, message in (
+        ({"y": xs[0]}, "is of 'y'; the net's are: x"),
+        ({"x": xs[0][:, :2]}, r"\(1, 2, 24, 20\) for 'x'"),
+    ):
+        with pytest.raises(ModelError, match=message):
+            boxpresso.quantize(net, [given])
+    with pytest.raises(ModelError, match="Input layer 'x': its top 'x' has NaN or infinity for picture 2"):
+        boxpresso.quantize(net, [{"x": xs[0]}, {"x": np.full_like(xs[0], np.nan)}])
+    net.params["c"][1].data[0] = np.inf
+    with pytest.raises(ModelError, match="Convolution layer 'c': its top 'c' has NaN or infinity for picture 1"):
+        boxpresso.quantize(net, [{"x": xs[0]}])
+    for options in ({"phase": "TRAIN"}, {"dtype": np.float64}, {"optimize": False}):
+        with pytest.raises(ModelError, match="must be of phase TEST, in float32 and with its plan"):
+            boxpresso.quantize(Net(str(model), device="cpu", **options), [{"x": xs[0]}])
+    alone = Net(parse_net(inputs((1, 2, 3, 3)) + layer("r", "ReLU", "x")), device="cpu")
+    with pytest.raises(ModelError, match="has no layer that can run in 8 bits"):
+        boxpresso.quantize(alone, [{"x": np.ones((1, 2, 3, 3))}])
+    twice = Net(
+        parse_net(inputs((1, 2, 3, 3)) + layer("r", "ReLU", "x") + layer("r", "ReLU", "r", top="q")), device="cpu"
+    )
+    with pytest.raises(ModelError, match="two layers are called 'r'"):
+        boxpresso.quantize(twice, [{"x": np.ones((1, 2, 3, 3))}])
+
+
+def test_a_net_with_a_python_layer(tmp_path, monkeypatch):
+    (tmp_path / "own_layer.py").write_text(
+        "class Twice:\n    def __init__(self, *a): pass\n    def setup(self, b, t): pass\n"
+        "    def reshape(self, b, t): t[0].reshape(*b[0].shape)\n    def forward(self, b, t): t[0].data[...] = 2 * b[0].data\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    text = inputs((1, 2, 3, 3)) + layer("own", "Python", "x", 'python_param { module: "own_layer" layer: "Twice" }')
+    net = Net(
+        parse_net(text + layer("c", "Convolution", "own", field_of(4, 1, {}))),
+        device="cpu",
+        python_layers=["own_layer"],
+    )
+    with pytest.raises(ModelError, match="Python layer 'own' may do more in a forward than to compute its tops"):
+        boxpresso.quantize(net, [{"x": np.ones((1, 2, 3, 3))}])
+
+
+def test_scales_of_another_net(made, tmp_path):
+    """Errors that name the layer, and what to do."""
+    model, _, net, _ = made
+    scales = quantised(made)
+    out = tmp_path / "int8.caffemodel"
+    boxpresso.quantize.save(net, scales, out)
+    other = tmp_path / "other.prototxt"
+    other.write_text(TEXT.replace('name: "d"', 'name: "e"'))
+    with pytest.raises(
+        ModelError, match="are of another net: its layer 'd' is not in this one; make them anew with `boxpresso"
+    ):
+        Net(str(other), out, device="cpu")
+    other.write_text(
+        TEXT.replace("num_output: 32 kernel_size: 3 pad: 1", "num_output: 32 kernel_size: 3 pad: 1 dilation: 1")
+    )
+    with pytest.raises(ModelError, match="Convolution layer 'd' has other fields than when the scales for 8 bits in"):
+        Net(str(other), out, device="cpu")
+    net.params["sc"][0].data[0] += 1
+    boxpresso.quantize.save(net, scales, out)
+    with pytest.raises(ModelError, match="Scale layer 'sc' has other weights than when the scales for 8 bits in"):
+        Net(str(model), out, device="cpu")
+    assert Net(str(model), out, device="cpu", precision="float32").quantization is None
+    Net(str(model), out, device="cpu", phase="TRAIN")  # trains on from these weights
+    missing = Quantization({n: r for n, r in scales.ranges.items() if n != "rb"}, {"c": LayerNote("int8")})
+    net.quantize(missing)
+    with pytest.raises(
+        ModelError, match="Convolution layer 'c' is to run in 8 bits, but the scales have no range for its blob 'b'"
+    ):
+        net.forward()
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "{", "[]", "{}", '{"format": 2}', '{"format": 1, "layers": {"a": {"kind": "int4"}}, "ranges": {}, "weights": {}}',
+     '{"format": 1, "layers": {}, "ranges": {"a": [[1, 0]]}, "weights": {}, "fields": {}, "notes": {}}',
+     '{"format": 1, "layers": {}, "ranges": {"a": [[0, NaN]]}, "weights": {}, "fields": {}, "notes": {}}', "[" * 100_000],
+    ids=range(9),
+)  # fmt: skip
+def test_broken_scales(made, tmp_path, text):
+    model, _, net, _ = made
+    rows = [(each.name, each.type, [], [], [np.asarray(b.data) for b in each.blobs]) for each in net.layers]
+    save_weights(tmp_path / "w.caffemodel", [*rows, (MARK, text, [], [], [])])
+    with pytest.raises(ModelError, match=r"w.caffemodel: its scales for 8 bits (cannot be read|are of format 2)"):
+        Net(str(model), tmp_path / "w.caffemodel", device="cpu")
+    assert FORMAT == 1
+
+
+def test_precision(made, tmp_path):
+    model, weights, net, xs = made
+    with pytest.raises(ModelError, match="no scales for 8 bits; make a file that has them with `boxpresso quantize`"):
+        Net(str(model), weights, device="cpu", precision="int8")
+    with pytest.raises(ModelError, match="precision must be 'float32', 'bf16', 'int8' or None, got 'int4'"):
+        Net(str(model), weights, device="cpu", precision="int4")
+    with pytest.raises(DeviceError, match="precision='int8' needs the CPU, float32, phase TEST and optimize"):
+        Net(str(model), device="cpu", precision="int8", dtype=np.float64)
+    out = tmp_path / "int8.caffemodel"
+    boxpresso.quantize.save(net, quantised(made), out)
+    narrow = Net(str(model), out, device="cpu", precision="int8")
+    assert narrow.quantization is not None
+    again = Net(str(model), out, device="cpu")
+    again.copy_from(weights)  # of a file without scales: they are not for what is there now
+    assert again.quantization is None
+    np.testing.assert_array_equal(again.forward(x=xs[0])["prob"], net.forward(x=xs[0])["prob"])
+    with pytest.raises(ModelError, match="HDF5 has no place for them"):
+        boxpresso.quantize.save(net, narrow.quantization, tmp_path / "a.h5")
+
+
+def test_what_is_compared_in_the_place_of_chosen_rows():
+    text = (
+        inputs((1, 8, 4, 4))
+        + layer("loc", "Convolution", "x", field_of(4, 1, {}))
+        + layer("conf", "Convolution", "x", field_of(2, 1, {}))
+        + layer("l", "Flatten", "loc")
+        + layer("c", "Flatten", "conf")
+        + layer("prior", "PriorBox", "loc x", "prior_box_param { min_size: 3 }")
+        + layer(
+            "out", "DetectionOutput", "l c prior", "detection_output_param { num_classes: 2 nms_param { top_k: 1 } }"
+        )
+        + layer("more", "Convolution", "x", field_of(3, 1, {}))
+    )
+    assert compared(Net(parse_net(text), device="cpu")) == ["l", "c", "more"]
+
+
+def test_the_command(made, tmp_path, capsys):
+    """From a folder of pictures to a file, what it prints, and what info says of the file."""
+    from PIL import Image
+
+    model, weights, _, _ = made
+    folder = tmp_path / "pictures"
+    folder.mkdir()
+    words = ["quantize", str(model), str(weights), "--images", str(folder), "--out", str(tmp_path / "o.caffemodel")]
+    assert main(words) == 1
+    assert "has no pictures" in capsys.readouterr().err
+    rng = np.random.default_rng(0)
+    for i in range(3):
+        Image.fromarray(rng.integers(0, 256, (30, 30, 3), np.uint8)).save(folder / f"{i}.png")
+    more = ["--no-speed", "--drop", "0.5", "--float32", "a", "--scale", "1/255", "--ranges", "percentile"]
+    assert main([*words, *more]) == 0
+    out = capsys.readouterr().out
+    assert "asked for" in out
+    assert "4 of 5 layers in 8 bits" in out
+    assert "allowed: 0.5" in out
+    assert main(["info", str(model), str(tmp_path / "o.caffemodel")]) == 0
+    out = capsys.readouterr().out
+    assert "in 8 bits: 4 of 5 layers that can: b, c, d, f" in out
+    assert "in float32, asked for: a" in out
+    assert main(["info", "--plan", str(model), str(tmp_path / "o.caffemodel")]) == 0
+    out = capsys.readouterr().out
+    assert "to 8 bits" in out
+    assert "depthwiseint8" in out
+    assert main([*words, *more, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["layers"]["a"]["kind"] == "float32"
+    assert main([*words[:-1], str(tmp_path / "o.h5")]) == 1
+    assert "HDF5 has no place for them" in capsys.readouterr().err
+
+
+PHOTOS = SHARED / "images"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not PHOTOS.is_dir(), reason="../shared/images is not here")
+def test_faces_are_found_again(tmp_path):
+    """Every face of the float net at an overlap of 0.7."""
+    home = SHARED / "models" / "ultralight_face"
+    model, weights = home / "RFB-320.prototxt", home / "RFB-320.caffemodel"
+    photos = sorted(str(p) for p in PHOTOS.glob("*.jpg"))
+    plain = Detector(str(model), str(weights), device="cpu")
+    scales = boxpresso.quantize(plain, photos, speed=False)
+    assert scales.notes["lost"] <= 0.005
+    assert len(scales.chosen) > len(scales.layers) / 2
+    boxpresso.quantize.save(plain.decoder.nets[0], scales, tmp_path / "w.caffemodel")
+    narrow = Detector(str(model), str(tmp_path / "w.caffemodel"), device="cpu")
+    found = 0
+    for photo in photos:
+        faces, again = plain(photo), narrow(photo)
+        for one in faces.boxes[faces.scores >= 0.7]:
+            low, high = np.maximum(one[:2], again.boxes[:, :2]), np.minimum(one[2:], again.boxes[:, 2:])
+            shared = np.prod(np.maximum(high - low, 0), 1)
+            union = np.prod(one[2:] - one[:2]) + np.prod(again.boxes[:, 2:] - again.boxes[:, :2], 1) - shared
+            assert (shared / union).max(initial=0) >= 0.7, photo
+            found += 1
+    assert found > 10
+
+
+def test_a_cascade_is_refused(made):
+    class Cascade(Detector):
+        def __init__(self, nets):
+            self.decoder = type("D", (), {"nets": nets})()
+
+    with pytest.raises(ModelError, match="a cascade of 2 nets"):
+        boxpresso.quantize(Cascade([made[2], made[2]]), [np.zeros((5, 5, 3), np.uint8)])
+
+
+def test_the_room_is_called_as_its_function():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert callable(boxpresso.quantize)
+        assert boxpresso.quantize.quantize.__name__ == "quantize"
