@@ -63,6 +63,8 @@ class Detector:
         Names of the classes: {label: name}, a list that begins with label 0, or a file for `labels.read_labels`.
     device, precision, fast_math
         As for Net; a Net that is given has its own.
+    clip
+        Whether upright boxes are clipped to the picture, and those that lie outside it left out.
     settings
         `mean`, `scale`, `swap_rb`, `size`, `threshold` and `overlap`, as in `Settings`, in place of the decoder's own.
 
@@ -112,6 +114,7 @@ class Detector:
         device: str | None = None,
         precision: str | None = None,
         fast_math: bool = False,
+        clip: bool = True,
         **settings: Any,
     ) -> None:
         made = [model] if isinstance(model, Net) else [] if isinstance(model, (str, os.PathLike)) else list(model)
@@ -120,6 +123,7 @@ class Detector:
         nets = open_nets(model, weights, device=device, precision=precision, fast_math=fast_math)
         self.recognition = recognise_model(nets[0]) if len(nets) == 1 else None
         self.decoder = choose(nets, decoder, self.recognition)
+        self.clip = clip
         self.given: Mapping[str, Any] = {name: value for name, value in settings.items() if value is not None}
         known = known_settings(self.recognition, self.decoder)
         self.settings = self.decoder.settings.given(**known).given(**settings)
@@ -135,24 +139,26 @@ class Detector:
         BoxpressoError
             When the picture cannot be read.
         """
-        return self.checked(self.decoder.detect(np.asarray(as_image(picture)), self.settings))
+        array = np.asarray(as_image(picture))
+        return self.checked(self.decoder.detect(array, self.settings), array)
 
     def batch(self, pictures: Sequence[ImageLike]) -> list[Detections]:
         """The detections of several pictures, in one pass of the net where it takes them so."""
         arrays = [np.asarray(as_image(picture)) for picture in pictures]
-        return [self.checked(found) for found in self.decoder.batch(arrays, self.settings)] if arrays else []
+        results = self.decoder.batch(arrays, self.settings) if arrays else []
+        return [self.checked(detections, array) for detections, array in zip(results, arrays, strict=True)]
 
-    def checked(self, found: Detections) -> Detections:
-        """Detections with names, best first, without those that are not finite; a warning says how many these are."""
-        whole = found.finite()
-        if len(whole) < len(found):
-            message = (
-                f"{len(found) - len(whole)} of {len(found)} detections have no finite box and are left out: are the weights "
-                "sound?"
-            )
+    def checked(self, detections: Detections, picture: Numpy) -> Detections:
+        """Detections with names, best first, clipped to the picture, without those that are not finite; a warning says how
+        many these are."""
+        whole = detections.finite()
+        if len(whole) < len(detections):
+            left_out = len(detections) - len(whole)
+            message = f"{left_out} of {len(detections)} detections have no finite box and are left out: are the weights sound?"
             warnings.warn(message, BoxpressoWarning, stacklevel=3)
-        names = {**found.names, **self.names}
-        return replace(whole.sorted(), names=names)
+        if self.clip:
+            whole = whole.clipped(*picture.shape[1::-1])
+        return replace(whole.sorted(), names={**detections.names, **self.names})
 
     def describe(self) -> str:
         """The decoder and how pictures are prepared, in a line."""
@@ -208,6 +214,7 @@ def detect(
     size: tuple[int, int] | None = None,
     threshold: float | None = None,
     labels: Labels = None,
+    clip: bool = True,
 ) -> list[Detection]:
     """Detects objects in a picture. For several pictures build a `Detector` once.
 
@@ -231,6 +238,8 @@ def detect(
         The lowest score; by default the decoder's, mostly 0.5.
     labels
         Names of the classes, as for `Detector`.
+    clip
+        Whether boxes are clipped to the picture, as for `Detector`.
 
     Returns
     -------
@@ -266,7 +275,9 @@ def detect(
     """
     if recognised([net]) is None:
         raise UnrecognisedError(f"{no_detections(net)}; its outputs are: {', '.join(net.outputs) or 'none'}")
-    detector = Detector(net, mean=mean, scale=scale, swap_rb=swap_rb, size=size, threshold=threshold, labels=labels)
+    detector = Detector(
+        net, mean=mean, scale=scale, swap_rb=swap_rb, size=size, threshold=threshold, labels=labels, clip=clip
+    )
     if labels is None:
         detector.names = dict(detector.decoder.names)
     return list(detector(image))

@@ -325,8 +325,7 @@ def find(
     skipped = []
     for i, scene in enumerate(scenes, 1):
         try:
-            if scene.wrong:
-                raise DataError(scene.wrong)
+            scene.check()
             picture = read_image(scene.path)
             if picture.size != (scene.width, scene.height):
                 raise DataError(

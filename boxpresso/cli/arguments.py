@@ -71,6 +71,13 @@ def detector(parser: argparse.ArgumentParser) -> None:
     text = "widths and heights in turn, of a YOLO that ends in raw maps, the finest map first: W,H,W,H,.."
     add("--anchors", metavar="W,H,..", type=numbers, help=text)
     add("--labels", metavar="FILE", help="names of the classes: one per line, background first, or a labelmap.prototxt")
+    clipped(parser)
+
+
+def clipped(parser: argparse.ArgumentParser) -> None:
+    """Whether boxes end at the edges of their picture."""
+    text = "clip boxes to their picture, and leave out those that lie outside it (default: yes)"
+    parser.add_argument("--clip", action=argparse.BooleanOptionalAction, default=True, help=text)
 
 
 def phase(parser: argparse.ArgumentParser) -> None:

@@ -45,7 +45,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--gray", action="store_true", help="store one channel")
     add("--raw", action="store_true", help="store plain bytes, not JPEG and PNG files: larger, faster to read")
     add("--shuffle", metavar="SEED", type=int, nargs="?", const=0, help="store them in a random order")
-    add("--strict", action="store_true", help="end at the first picture or annotation that cannot be used")
+    add("--strict", action="store_true", help="end at the first picture that cannot be used or box beyond it")
 
 
 def run(args: Namespace) -> int:
@@ -65,9 +65,12 @@ def run(args: Namespace) -> int:
     )
     for line in report.skipped:
         warn(f"skipped: {line}")
+    for line in report.clipped:
+        warn(f"clipped: {line}")
     what = f"{report.boxes} boxes" if args.kind != "images" else f"{len(report.labels)} classes"
     skipped = f"; {len(report.skipped)} skipped" if report.skipped else ""
-    print(f"{args.lmdb}: {report.pictures} pictures, {what}{skipped}")
+    clipped = f"; {len(report.clipped)} boxes beyond their pictures clipped" if report.clipped else ""
+    print(f"{args.lmdb}: {report.pictures} pictures, {what}{skipped}{clipped}")
     if report.labels:
         print(f"{args.lmdb}_labelmap.prototxt: the names of {len(report.labels)} labels")
     return 0

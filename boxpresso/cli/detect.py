@@ -143,6 +143,7 @@ def work(
 ) -> tuple[list[dict[str, Any]], int]:  # fmt: skip
     """Takes all pictures of the sources through the detector: their results, kept for --json alone, and how many failed."""
     from ..data.sources import batches, read
+    from ..decoders.saving import image_ids
     from ..drawn_copies import DrawnCopies
     from ..image import read_image
 
@@ -150,6 +151,7 @@ def work(
     progress, done, failed = Progress("detect", "pictures"), 0, 0
     total: int | None = sum(source.kind == "picture" for source in sources)
     names = names_of(sources)
+    ids = dict(zip(sources, image_ids([source.path for source in sources])))
     with DrawnCopies(places) as drawings:
         for group in batches(read(sources, read_image, every=args.every, frames=args.frames), args.batch):
             found = [] if group[0].error else detector.batch([item.picture for item in group])
@@ -160,7 +162,8 @@ def work(
                     complain(item.error)
                     result: dict[str, Any] = {"file": item.source.path, "error": str(item.error)}
                 else:
-                    result = examine(detector, item, found[i], names[item.source], drawings, args, saved)
+                    called = names[item.source], ids[item.source]
+                    result = examine(detector, item, found[i], called, drawings, args, saved)
                 failed += "error" in result
                 done += 1
                 if args.json:
@@ -208,17 +211,18 @@ def examine(
     detector: Detector,
     item: Item,
     found: Detections,
-    name: str,
+    called: tuple[str, int | str],
     drawings: DrawnCopies,
     args: Namespace,
     saved: list[dict[str, Any]],
 ) -> dict[str, Any]:
-    """What is printed of one picture. COCO's results are added to `saved`; `name`: what VOC's annotation is called."""
+    """What is printed of one picture. COCO's results are added to `saved`; `called`: the name of its annotation of VOC, and
+    COCO's image_id."""
     from ..decoders.saving import as_json, coco_results, voc_xml
     from ..image import as_image
 
     image = as_image(item.picture)
-    path = item.source.path
+    path, (name, number) = item.source.path, called
     result: dict[str, Any] = {"file": path, "width": image.width, "height": image.height}
     if item.frame is not None:
         result.update(frame=item.frame, time=None if item.time is None else round(item.time, 3))
@@ -227,7 +231,7 @@ def examine(
         result["picture"] = {"width": found.picture.shape[1], "height": found.picture.shape[0]}
     frame = "" if item.frame is None else f"-{item.frame:06}"
     if args.coco:
-        saved += coco_results(found, path if item.frame is None else f"{Path(path).stem}{frame}.jpg")
+        saved += coco_results(found, path, number if item.frame is None else f"{name}{frame}.jpg")
     if args.voc:
         annotation = Path(args.voc) / f"{name}{frame}.xml"
         if write(annotation, voc_xml(found, path, image.width, image.height, len(image.getbands()))):
@@ -243,15 +247,11 @@ def examine(
 
 def write(path: str | Path, text: str) -> int:
     """Writes a text file, whole or not at all. 1 where that fails, with a message."""
-    from ..proto.files import beside
+    from ..proto.files import write_text
 
-    part = beside(path, ".part")
     try:
-        part.parent.mkdir(parents=True, exist_ok=True)
-        part.write_text(text, encoding="utf-8")
-        os.replace(part, path)
+        write_text(path, text)
     except OSError as error:
-        part.unlink(missing_ok=True)
         complain(f"cannot write {path}: {error.strerror or error}")
         return 1
     return 0

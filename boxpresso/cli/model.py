@@ -49,4 +49,4 @@ def open_detector(args: Namespace, after: str = "") -> Detector:
     nets = open_nets(models, weights, device=args.device, **arguments.of_net(args))
     words = ("mean", "scale", "swap_rb", "size", "threshold", "overlap", "anchors")
     given = {name: getattr(args, name) for name in words}
-    return Detector(nets, decoder=args.decoder, labels=args.labels, **given)
+    return Detector(nets, decoder=args.decoder, labels=args.labels, clip=args.clip, **given)

@@ -76,6 +76,15 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--force", action="store_true", help="replace a folder that was written by this command before")
 
 
+SHOWN = 5  # lines of each kind of odd box
+UNMATCHED = {  # how objects that overlap no prior differ from the priors, and what helps
+    "small": "are smaller than every prior: cut the pictures into parts, so that they are larger there",
+    "large": "are larger than every prior: give larger sizes in the prior_box_param of the last feature map",
+    "long": "are longer or flatter than the priors: add their aspect_ratio to each prior_box_param",
+    "place": "have a prior's size, but lie between its places: a larger --size has more places",
+}
+
+
 def part(text: str) -> float:
     """A number between 0 and 1."""
     value = arguments.number(text)
@@ -116,6 +125,9 @@ def run(args: Namespace) -> int:
     made = create(wish, tell)
     for line in made.skipped:
         warn(f"skipped: {line}")
+    for word, odd in {"clipped": made.clipped, "thin": made.thin}.items():
+        for line in odd[:SHOWN]:
+            warn(f"{word}: {line}")
     print("\n".join(describe(made)))
     return 0
 
@@ -141,6 +153,10 @@ def describe(made: Made) -> list[str]:
     lines += [*table(("class", "to learn from", "to test on"), rows, "<>>"), ""]
     notes = {
         f"{len(made.skipped)} pictures were skipped": len(made.skipped),
+        f"{len(made.clipped)} boxes reached beyond their pictures and were clipped (--strict refuses them)": len(
+            made.clipped
+        ),
+        f"{len(made.thin)} boxes are at most one pixel wide or high: a slip of the pen?": len(made.thin),
         f"{made.without} pictures to learn from have no object and are left out": made.without,
         f"{made.difficult} objects to learn from are difficult, or crowds": made.difficult,
         f"{made.shared} pictures are in both splits: the mAP will be too good": made.shared,
@@ -158,7 +174,9 @@ def describe(made: Made) -> list[str]:
     lines.append(f"objects there: {half:.0f} pixels (square root of the area); 80 % have {ten:.0f} to {ninety:.0f}")
     lines.append(f"priors: {made.matched:.1%} of the objects overlap one by 0.5 or more")
     if made.matched < 0.8:
-        lines.append("  many do not: they are smaller than the priors, or very long; try a larger --size")
+        lines += [
+            f"  of the others {share:.0%} {UNMATCHED[name]}" for name, share in made.unmatched.items() if share >= 0.1
+        ]
     if made.fit is not None:
         fit = made.fit
         classes = [name for name in fit.fresh if name.endswith(FRESH)]

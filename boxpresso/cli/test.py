@@ -7,7 +7,8 @@ import re
 import shlex
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..proto.errors import BoxpressoError, ModelError, visible
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from ..data.folders import Scene
+    from ..decoders.detections import Detections
     from ..evaluation import Evaluation
     from ..net import Net
     from ..reports import Pictures
@@ -68,11 +70,14 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--coco", metavar=("IMAGES", "JSON"), nargs=2, help="test on these pictures and annotations")
     add("--labels", metavar="FILE", help="names of the net's classes, as for detect (default: VOC's, or those of JSON)")
     arguments.preparation(parser)
+    arguments.clipped(parser)
     add("--threshold", metavar="T", type=share, default=0.01, help="leave out what scores less (default: 0.01)")
     text = "the overlap from which on an object counts as detected (default: 0.5)"
     add("--overlap", metavar="T", type=share, default=0.5, help=text)
     text = "how AP is computed (default: MaxIntegral, VOC's since 2010; 11point is that of VOC2007)"
     add("--method", choices=("MaxIntegral", "11point", "101point", "Integral"), default="MaxIntegral", help=text)
+    text = "write all detections there: a file with the ids of JSON, or for --voc a folder of comp4_det_test_CLASS.txt"
+    add("--save-detections", metavar="PATH", help=text)
     add("--strict", action="store_true", help="end at the first picture or annotation that cannot be used")
     add("--curves", metavar="FILE", help="draw the precision-recall curves there")
     add("--no-curves", action="store_true", help="draw no curves")
@@ -98,6 +103,8 @@ def run(args: Namespace) -> int:
         setattr(args, name, given[0])
     if args.voc and args.coco:
         raise BoxpressoError("--voc and --coco exclude each other")
+    if args.save_detections and not (args.voc or args.coco):
+        raise BoxpressoError("--save-detections is of pictures: give them by --voc or --coco")
     if args.html:
         from ..reports import check_place
 
@@ -185,7 +192,7 @@ def on_folder(args: Namespace) -> int:
             "--labels, in the order that the net was trained with"
         )
     inputs = {"mean": args.mean, "scale": args.scale, "swap_rb": args.swap_rb, "size": args.size}
-    detector = Detector(net, threshold=args.threshold, **inputs)
+    detector = Detector(net, threshold=args.threshold, clip=args.clip, **inputs)
     if (line := assumed(detector)) and not args.json:
         print(visible(line), file=sys.stderr)
     detections, skipped = find(detector, scenes, strict=args.strict, tell=progress("test"))
@@ -195,6 +202,8 @@ def on_folder(args: Namespace) -> int:
     used = list(seen)
     if not used:
         raise BoxpressoError(f"none of the {len(scenes)} pictures of {args.voc or args.coco[1]} can be used")
+    if args.save_detections:
+        save_detections(args, [scenes[i] for i in used], list(seen.values()), used, names, labels)
     evaluation = evaluate(
         list(seen.values()), [scenes[i] for i in used], names, overlap=args.overlap, method=args.method,
         coco=read_dataset(args.coco[1], used, labels) if args.coco else False,
@@ -205,6 +214,37 @@ def on_folder(args: Namespace) -> int:
 
         shown = Pictures(list(seen.values()), [scenes[i] for i in used], args.html_pictures)
     return report(args, evaluation, {"pictures": len(used), "skipped": skipped}, shown, detector.describe())
+
+
+def save_detections(
+    args: Namespace, scenes: Sequence[Scene], detections: Sequence[Detections], used: Sequence[int],
+    names: Mapping[int, str], labels: Mapping[int, int],
+) -> None:  # fmt: skip
+    """Writes --save-detections: COCO's results with the ids of the annotations, or VOC's files. Raises BoxpressoError where
+    they cannot be written."""
+    from ..data.coco import read_ids
+    from ..decoders.saving import coco_results, voc_results
+    from ..proto.files import write_text
+
+    place = Path(args.save_detections)
+    if args.voc:
+        classes = {label: name for label, name in names.items() if label}
+        texts = voc_results([scene.path.stem for scene in scenes], detections, classes)
+        files = {place / name: text for name, text in texts.items()}
+    else:
+        images, categories = read_ids(args.coco[1])
+        to_category = {labels[label]: category for label, category in enumerate(categories, 1)}
+        rows = [
+            row
+            for at, scene, found in zip(used, scenes, detections)
+            for row in coco_results(found, str(scene.path), images[at], to_category)
+        ]
+        files = {place: json.dumps(rows)}
+    for path, text in files.items():
+        try:
+            write_text(path, text)
+        except OSError as error:
+            raise BoxpressoError(f"cannot write {path}: {error.strerror or error}") from error
 
 
 def read_scenes(args: Namespace, names: dict[int, str]) -> tuple[list[Scene], dict[int, str], dict[int, int]]:
@@ -265,8 +305,6 @@ def write_report(
     args: Namespace, evaluation: Evaluation, about: dict[str, Any], pictures: Pictures | None, settings: str
 ) -> None:
     """Writes the file of --html."""
-    from pathlib import Path
-
     from ..reports import write_test_report
 
     folder = args.voc or (args.coco and " ".join(args.coco)) or f"the net's own, {args.iterations} batches"

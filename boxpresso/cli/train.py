@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import time
 import warnings
-from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from argparse import ArgumentParser, ArgumentTypeError, BooleanOptionalAction, Namespace
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from types import FrameType
@@ -48,6 +48,10 @@ def add_arguments(parser: ArgumentParser) -> None:
         "show the curves on http://127.0.0.1:PORT/ while training runs (default: 8090; pip install 'boxpresso[serve]')"
     )
     add("--web", metavar="PORT", type=port, nargs="?", const=8090, help=text)
+    text = "keep the weights of the best test as SNAPSHOT_PREFIX_best.caffemodel (default: yes)"
+    add("--best", action=BooleanOptionalAction, default=True, help=text)
+    text = "end after N tests without a better one, with a snapshot"
+    add("--patience", metavar="N", type=arguments.positive, help=text)
     add("--allow-nan", action="store_true", help="go on when the loss is no longer a number")
     add("--deterministic", action="store_true", help="bitwise identical results on every run, on a GPU too")
     arguments.python_layers(parser)
@@ -88,7 +92,8 @@ def run(args: Namespace) -> int:
             solver = Solver(
                 args.solver, weights=weights, device=args.device, deterministic=args.deterministic,
                 python_layers=args.python_layers, ranks=ranks, allow_nan=args.allow_nan,
-                write_below=args.write_below or None, memory_limit=args.memory_limit,
+                write_below=args.write_below or None, memory_limit=args.memory_limit, keep_best=args.best,
+                patience=args.patience,
             )  # fmt: skip
         watch = Watch(solver, args.log, again=bool(resume))
         open_ones.callback(watch.close)
@@ -114,6 +119,8 @@ def solve(solver: Solver, snapshot: str | None) -> None:
     start = time.perf_counter()
     solver.solve(snapshot)
     lapse = time.perf_counter() - start
+    if solver.best and (summary := solver.best.summary()):
+        log(summary)
     for layer in net.layers:
         if isinstance(layer, BatchLayer):
             log(

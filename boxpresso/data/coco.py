@@ -70,6 +70,18 @@ def read_dataset(path: str | Path, pictures: Sequence[int], labels: Mapping[int,
     return {"images": [{"id": i} for i in range(len(pictures))], "annotations": annotations}
 
 
+def read_ids(path: str | Path) -> tuple[list[int | str], list[int | str]]:
+    """The ids of a file's images, in its order, and of its categories by label: the first is that of label 1.
+
+    Raises DataError for a file that cannot be read or is another file.
+    """
+    try:
+        tables = read_json(path, "a COCO file of instances")
+        return [image["id"] for image in tables["images"]], sorted(category["id"] for category in tables["categories"])
+    except (KeyError, TypeError, AttributeError) as error:
+        raise DataError(f"{path} is not a COCO file of instances: {type(error).__name__} {error}") from error
+
+
 def known(value: float) -> float:
     """A number of pycocotools, whose -1 stands for none, with NaN for it."""
     return float("nan") if value == -1 else float(value)

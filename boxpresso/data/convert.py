@@ -22,18 +22,20 @@ Tell = Callable[[int, int], None]  # (done, all)
 
 @dataclass
 class Report:
-    """What was written, and what was skipped and why."""
+    """What was written, what was skipped and why, and which boxes reached beyond their pictures and were clipped."""
 
     pictures: int = 0
     boxes: int = 0
     skipped: list[str] = field(default_factory=list)
+    clipped: list[str] = field(default_factory=list)
     labels: dict[int, str] = field(default_factory=dict)
 
 
 @dataclass
 class Options:
     """How pictures are stored. size: (width, height) to resize to, or None. color: False stores grey. encoded: as JPEG or PNG
-    files, else as plain bytes. shuffle: the seed of their order, or None. refuse: whether a broken one is an error."""
+    files, else as plain bytes. shuffle: the seed of their order, or None. refuse: whether a broken one, or a box that reaches
+    beyond its picture, is an error."""
 
     size: tuple[int, int] | None = None
     color: bool = True
@@ -99,12 +101,15 @@ def write_scenes(to: str | os.PathLike[str], scenes: Sequence[Scene], options: O
     """Scenes as AnnotatedDatum records, with the keys that create_annoset gives them."""
 
     def one(scene: Scene) -> tuple[str, bytes, int]:
-        if scene.wrong:
-            raise BrokenRecord(scene.wrong)
+        scene.check(options.refuse)
         datum = stored(scene.path, options, (scene.width, scene.height))
+        clipped.extend(scene.clipped)
         return scene.path.name, make_annotated(datum, scene.boxes()).SerializeToString(), len(scene.labels)
 
-    return write(to, scenes, one, options, tell)
+    clipped: list[str] = []
+    report = write(to, scenes, one, options, tell)
+    report.clipped = clipped
+    return report
 
 
 def convert(

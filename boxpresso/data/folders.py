@@ -13,7 +13,7 @@ import numpy as np
 
 from ..proto.errors import ModelError, storable
 from ..proto.reading import read_file
-from .errors import DataError
+from .errors import BrokenRecord, DataError
 from .lines import below, read_json, read_lines, read_text, words_of
 from .picture import size_of
 
@@ -31,6 +31,13 @@ class Scene:
     corners: np.ndarray = field(default_factory=lambda: np.zeros((0, 4)))
     difficult: list[bool] = field(default_factory=list)
     wrong: str = ""  # what is wrong with it, when it cannot be used
+    clipped: list[str] = field(default_factory=list)  # a line for each box that reached beyond the picture
+    thin: list[str] = field(default_factory=list)  # a line for each box of at most one pixel in a direction
+
+    def check(self, strict: bool = False) -> None:
+        """Raises BrokenRecord where it cannot be used; with `strict` for a box that was clipped, too."""
+        if line := self.wrong or next(iter(self.clipped if strict else []), ""):
+            raise BrokenRecord(line)
 
     def boxes(self) -> np.ndarray:
         """(N, 7) as in `records.BOX`: corners as fractions of the picture, objects of one class numbered from 0."""
@@ -101,7 +108,7 @@ def read_voc(folder: str | Path, split: str = "", classes: Sequence[str] = VOC_C
     """The scenes of a VOC folder (JPEGImages, Annotations, ImageSets), label 1 for the first class.
 
     Corners in the files count pixels from 1, the last one inside, so that (xmin - 1, ymin - 1, xmax, ymax) are the edges.
-    An annotation that cannot be used is a Scene with `wrong`.
+    An annotation that cannot be used is a Scene with `wrong`; boxes that reach beyond the picture are clipped.
     """
     root = need_folder(Path(folder), "give the folder that holds JPEGImages and Annotations, such as VOCdevkit/VOC2007")
     pictures = need_folder(root / "JPEGImages", "VOC keeps its pictures there")
@@ -153,14 +160,23 @@ def fill_voc(scene: Scene, path: Path, known: dict[str, int]) -> None:
 
 
 def checked(corners: np.ndarray, scene: Scene, name: str) -> np.ndarray:
-    """Corners clipped to the picture. Raises DataError for a box without area, or outside it by more than a pixel."""
+    """Corners clipped to the picture, which the scene notes where they reach beyond it by more than a pixel.
+
+    Raises DataError for a box without area, or none of which is in the picture.
+    """
     limit = np.array([scene.width, scene.height] * 2)
-    for row in corners:
+    inside = np.asarray(np.clip(corners, 0, limit))
+    for row, within in zip(corners, inside):
+        box = f"{name}: the box {row.tolist()}"
         if not np.isfinite(row).all() or not (row[2:] > row[:2]).all():
-            raise DataError(f"{name}: the box {row.tolist()} has no area")
+            raise DataError(f"{box} has no area")
+        if not (within[2:] > within[:2]).all():
+            raise DataError(f"{box} lies outside the picture of {scene.width}x{scene.height}")
         if (row < -1).any() or (row > limit + 1).any():
-            raise DataError(f"{name}: the box {row.tolist()} leaves the picture of {scene.width}x{scene.height}")
-    return np.asarray(np.clip(corners, 0, limit))
+            scene.clipped.append(f"{box} leaves the picture of {scene.width}x{scene.height}")
+        if (within[2:] - within[:2] <= 1).any():
+            scene.thin.append(f"{box} is at most one pixel wide or high")
+    return inside
 
 
 def read_coco(

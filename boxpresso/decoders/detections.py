@@ -29,8 +29,8 @@ class Detection:
     score
         From 0 to 1.
     box
-        Left, top, right and bottom in pixels of the picture as it is shown (after its EXIF turn). It is not clipped: the box
-        of an object that is partly outside the picture may be too; the R-CNN family clips its own.
+        Left, top, right and bottom in pixels of the picture as it is shown (after its EXIF turn), clipped to it; with
+        `Detector(clip=False)` the box of an object that is partly outside the picture may be too.
     """
 
     label: int | str
@@ -282,6 +282,24 @@ class Detections(Sequence[Detection]):
     def finite(self) -> Detections:
         """Those whose box and score are finite numbers."""
         return self.take(np.isfinite(self.boxes).all(1) & np.isfinite(self.scores))
+
+    def clipped(self, width: float, height: float) -> Detections:
+        """With upright boxes clipped to a picture of this size, without those that lie outside it. Rotated boxes,
+        quadrilaterals and landmarks stay as they are.
+
+        Examples
+        --------
+        >>> detections = Detections([[-2, 3, 9, 40], [50, 0, 60, 9]], [0.9, 0.8], [1, 1])
+        >>> detections.clipped(20, 30)
+        Detections(1: 1 0.90 (0, 3, 9, 30))
+        """
+        if self.quadrilaterals is not None or self.kind != "boxes":
+            return self
+        corners = self.boxes.reshape(-1, 2, 2)
+        meets = np.all((corners[:, 0] < [width, height]) & (corners[:, 1] > 0), axis=1)
+        holds = np.all((corners >= 0) & (corners <= [width, height]), axis=(1, 2))  # so has an empty one at the edge
+        bounds = np.array([width, height, width, height], np.float32)
+        return replace(self, boxes=np.clip(self.boxes, 0, bounds)).take(np.asarray(meets | holds))
 
     def suppress(self, overlap: float, *, across: bool = False, pixels: bool = False) -> Detections:
         """Best first, without those that overlap a better one that stays by more than `overlap`.

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
@@ -71,7 +73,38 @@ def run_lengths(mask: Numpy) -> dict[str, Any]:
     return {"size": list(mask.shape), "counts": counts}
 
 
-def coco_results(found: Detections, file: str, image_id: int | str | None = None) -> list[dict[str, Any]]:
+def number_in(file: str) -> int | None:
+    """The number that a picture's name ends in, as those of COCO do; None where it ends in none.
+
+    >>> number_in("val2014/COCO_val2014_000000000042.jpg"), number_in("street.jpg")
+    (42, None)
+    """
+    digits = PurePath(file).stem.rsplit("_", 1)[-1]
+    return int(digits) if digits.isdecimal() else None
+
+
+def image_ids(files: Sequence[str]) -> list[int | str]:
+    """An image_id for each of several pictures, no two the same where their paths are not: the number that its name ends in;
+    the name itself where it ends in none, or another's in the same; the path where names are the same.
+
+    >>> image_ids(["a/000000000139.jpg", "street.jpg"]), image_ids(["a/1.jpg", "b/1.jpg"]), image_ids(["x_1.jpg", "y_1.jpg"])
+    ([139, 'street.jpg'], ['a/1.jpg', 'b/1.jpg'], ['x_1.jpg', 'y_1.jpg'])
+    """
+    ids: dict[str, int | str] = {}
+    choices: list[dict[str, int | str]] = [
+        {file: PurePath(file).name if (number := number_in(file)) is None else number for file in files},
+        {file: PurePath(file).name for file in files},
+        {file: file for file in files},
+    ]
+    for choice in choices:
+        taken = Counter([*ids.values(), *(choice[file] for file in choice if file not in ids)])
+        ids.update({file: one for file, one in choice.items() if file not in ids and taken[one] == 1})
+    return [ids[file] for file in files]
+
+
+def coco_results(
+    found: Detections, file: str, image_id: int | str | None = None, categories: Mapping[int, int | str] | None = None
+) -> list[dict[str, Any]]:
     """COCO's results, as pycocotools' loadRes reads them.
 
     Parameters
@@ -81,7 +114,10 @@ def coco_results(found: Detections, file: str, image_id: int | str | None = None
     file
         The picture's path.
     image_id
-        By default the number that the file's name ends in (000000000139.jpg is 139), else the name itself.
+        By default the number that the file's name ends in (000000000139.jpg is 139), else the name itself; of several
+        pictures see `image_ids`.
+    categories
+        {label: category_id}; by default the labels themselves.
 
     Examples
     --------
@@ -89,14 +125,13 @@ def coco_results(found: Detections, file: str, image_id: int | str | None = None
     [{'image_id': 139, 'category_id': 7, 'bbox': [1.0, 2.0, 3.0, 6.0], 'score': 0.5}]
     """
     if image_id is None:
-        stem = PurePath(file).stem
-        digits = stem.rsplit("_", 1)[-1]
-        image_id = int(digits) if digits.isdecimal() else PurePath(file).name
+        number = number_in(file)
+        image_id = PurePath(file).name if number is None else number
     rows = []
     for i, (x1, y1, x2, y2) in enumerate(found.boxes.astype(np.float64)):
         row: dict[str, Any] = {
             "image_id": image_id,
-            "category_id": int(found.labels[i]),
+            "category_id": (categories or {}).get(int(found.labels[i]), int(found.labels[i])),
             "bbox": rounded(np.array([x1, y1, x2 - x1, y2 - y1])),
             "score": round(float(found.scores[i]), 6),
         }
@@ -110,6 +145,37 @@ def coco_results(found: Detections, file: str, image_id: int | str | None = None
             row["keypoints"] = rounded(np.column_stack([points, 2 * there]).ravel())
         rows.append(row)
     return rows
+
+
+def voc_results(names: Sequence[str], detections: Sequence[Detections], classes: Mapping[int, str]) -> dict[str, str]:
+    """The files of VOC's detection results, {comp4_det_test_CLASS.txt: text}: a line `name score left top right bottom` for
+    each detection, corners counted from 1; a class without detections has an empty file.
+
+    Parameters
+    ----------
+    names
+        Of the pictures, without their endings.
+    detections
+        Of each picture.
+    classes
+        {label: name}.
+
+    Source
+    ------
+    The development kit of VOC2007, as py-faster-rcnn and SSD write them.
+
+    Examples
+    --------
+    >>> voc_results(["000001"], [Detections([[9, 19, 30, 40]], [0.5], [1])], {1: "cat"})
+    {'comp4_det_test_cat.txt': '000001 0.500000 10.0 20.0 30.0 40.0\\n'}
+    """
+    lines: dict[int, list[str]] = {label: [] for label in classes}
+    for name, found in zip(names, detections, strict=True):
+        for label, score, box in zip(found.labels.tolist(), found.scores, found.boxes.astype(np.float64)):
+            corners = " ".join(f"{value:.1f}" for value in box + np.array([1, 1, 0, 0]))
+            lines.setdefault(label, []).append(f"{name} {score:.6f} {corners}\n")
+    names_of = {label: re.sub(r"[^\w .-]", "_", str(classes.get(label, label))) for label in lines}
+    return {f"comp4_det_test_{names_of[label]}.txt": "".join(of_class) for label, of_class in lines.items()}
 
 
 NO_XML = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # signs that no XML can hold

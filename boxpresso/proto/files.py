@@ -49,6 +49,18 @@ def beside(path: str | os.PathLike[str], suffix: str) -> Path:
     return place.with_name(f"{place.name}.{owner()}.{os.urandom(4).hex()}{suffix}")
 
 
+def write_text(path: str | os.PathLike[str], text: str) -> None:
+    """Writes a text file, as a whole or not at all, and its folder where that is missing. Raises OSError."""
+    part = beside(path, ".part")
+    try:
+        part.parent.mkdir(parents=True, exist_ok=True)
+        part.write_text(text, encoding="utf-8")
+        os.replace(part, path)
+    except OSError:
+        part.unlink(missing_ok=True)
+        raise
+
+
 def left_behind(path: Path) -> bool:
     """Whether a temporary name belongs to a process that has ended; of another machine's, whether it is a day old."""
     match = _NAME.search(path.name)

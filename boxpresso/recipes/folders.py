@@ -395,6 +395,8 @@ def settle(
     if not learned:
         raise DataError("no picture to learn from has an object: choose another split with --train, or --test-share")
     classes = list(wanted) or sorted(learned)
+    if not wanted:
+        need_distinct(there)
     if odd := next((name for name in classes if any(unicodedata.category(c) in ODD for c in name)), None):
         raise DataError(
             f"the class {odd!r} has signs in its name that no line of a text can hold; give it another name"
@@ -420,6 +422,18 @@ def settle(
     for picture in used:
         relabel(picture, numbers)
     return classes
+
+
+def need_distinct(counts: Counter[str]) -> None:
+    """Raises DataError for two names of classes that differ in capitals, blanks or signs between words alone."""
+    plain: dict[str, str] = {}
+    for name in sorted(counts, key=lambda name: (-counts[name], name)):
+        other = plain.setdefault(re.sub(r"[\s_-]", "", name).casefold(), name)
+        if other != name:
+            raise DataError(
+                f"there are objects of {other!r} ({counts[other]}) and of {name!r} ({counts[name]}): did you mean one class? "
+                "Mend the annotations; where they are two, name all classes in a file for --classes, one in each line"
+            )
 
 
 def name_numbers(pictures: Sequence[Picture], wanted: Sequence[str]) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..data.boxes import iou
 from ..data.convert import Options, Report, stored, write, write_labels
-from ..data.errors import BrokenRecord, DataError
+from ..data.errors import DataError
 from ..data.folders import Scene
 from ..data.picture import size_of
 from ..data.records import make_annotated
@@ -117,9 +117,14 @@ class Made:
     without: int = 0  # pictures to learn from that have no object
     difficult: int = 0
     skipped: list[str] = field(default_factory=list)
+    clipped: list[str] = field(
+        default_factory=list
+    )  # boxes to learn from or to test on that reached beyond their pictures
+    thin: list[str] = field(default_factory=list)  # boxes of at most one pixel in a direction
     shared: int = 0  # pictures in both splits
     dropped: list[str] = field(default_factory=list)  # classes that only the test has
     matched: float = 1.0  # the share of objects that overlap a prior by 0.5
+    unmatched: dict[str, float] = field(default_factory=dict)  # why the others do not, as shares of them; see `reasons`
     sides: tuple[float, float, float] = (
         0.0,
         0.0,
@@ -220,6 +225,8 @@ def write_pictures(made: Made, split: folders.Split, folder: Path, tell: Tell) -
         made.pictures[kind] = report.pictures
         made.skipped += report.skipped
         made.counts[kind] = Counter(label for scene in used for label in scene.labels)
+        made.clipped += [line for scene in used for line in scene.clipped]
+        made.thin += [line for scene in used for line in scene.thin]
         if kind == "train":
             made.difficult = sum(sum(scene.difficult) for scene in used)
             corners = [scene.boxes()[:, 2:6] for scene in used]
@@ -230,8 +237,7 @@ def write_pictures(made: Made, split: folders.Split, folder: Path, tell: Tell) -
 
 def record(scene: Scene, options: Options, limit: int, used: list[Scene]) -> tuple[str, bytes, int]:
     """A record of a scene, its picture at most `limit` pixels at the shorter side. Raises BrokenRecord."""
-    if scene.wrong:
-        raise BrokenRecord(scene.wrong)
+    scene.check(options.refuse)
     expect = scene.width, scene.height
     if min(expect) > limit:
         if size_of(scene.path, str(scene.path)) != expect:
@@ -270,7 +276,7 @@ def write_texts(made: Made, weights: Weights | None, folder: Path, boxes: np.nda
     pictures = made.pictures["train"], made.pictures["test"]
     solver = texts.solver_text(out, wish.backbone, made.plan, pictures, wish.seed, made.fit is not None)
     (folder / "solver.prototxt").write_text(solver, encoding="utf-8")
-    final = f"{out}/snapshots/{wish.backbone}_iter_{made.plan.iterations}.caffemodel"
+    final = f"{out}/snapshots/{wish.backbone}_best.caffemodel"
     title = backbone.title[0].upper() + backbone.title[1:]
     about = (
         f"{title}, {made.size}x{made.size}, for {pictures[0]} pictures of {storable(str(wish.data))} ({made.origin})."
@@ -293,12 +299,32 @@ def look(made: Made, deploy: NetParameter, boxes: np.ndarray, weights: Weights |
     priors = np.array(net.blobs["mbox_priorbox"].data, np.float32)[0, 0].reshape(-1, 4)
     best = np.concatenate([iou(boxes[i : i + 64, None], priors[None]).max(1) for i in range(0, len(boxes), 64)])
     made.matched = float((best >= 0.5).mean())
+    made.unmatched = reasons(boxes[best < 0.5], priors)
     sides = np.sqrt(np.prod(boxes[:, 2:] - boxes[:, :2], 1)) * made.size
     ten, half, ninety = np.quantile(sides, (0.1, 0.5, 0.9)).tolist()
     made.sides = (ten, half, ninety)
     if weights is not None:
         made.fit = pretrained.fit(weights, net, lambda name: name.endswith(FRESH))
         pretrained.save(net, made.fit.copied, folder / "start.caffemodel")
+
+
+def reasons(boxes: np.ndarray, priors: np.ndarray) -> dict[str, float]:
+    """Why boxes overlap no prior by 0.5, both as corners: the share of them for each reason.
+
+    "place": a prior of their shape lies elsewhere; "small" and "large": their area is below that of the smallest or above that
+    of the largest prior; "long": their shape is none of the priors'.
+
+    >>> priors = np.array([[0.2, 0.2, 0.5, 0.5], [0, 0, 0.9, 0.9]])
+    >>> reasons(np.array([[0, 0, 0.1, 0.1], [0, 0, 0.9, 0.2]]), priors)
+    {'small': 0.5, 'long': 0.5}
+    """
+    sizes, shapes = boxes[:, 2:] - boxes[:, :2], np.unique((priors[:, 2:] - priors[:, :2]).round(4), axis=0)
+    shared = np.minimum(sizes[:, None], shapes).prod(2)  # were they in one place
+    areas, known = sizes.prod(1), shapes.prod(1)
+    fits = (shared / (areas[:, None] + known - shared)).max(1, initial=0) >= 0.5
+    reason = np.where(areas < known.min(), "small", np.where(areas > known.max(), "large", "long"))
+    counts = Counter(np.where(fits, "place", reason).tolist())
+    return {name: count / len(boxes) for name, count in counts.items()}
 
 
 def prototxt(kind: str, net: NetParameter, made: Made) -> str:

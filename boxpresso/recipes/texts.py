@@ -160,5 +160,5 @@ Average precision by class, and detection in a picture:
 | train_lmdb, test_lmdb | the pictures and their boxes |
 | labelmap.prototxt, labels.txt | the names of the classes |
 | start.caffemodel | what fits of the weights that were given, if any were |
-| snapshots | where weights are written |
+| snapshots | where weights are written; those of the best test end in _best |
 """

@@ -478,11 +478,15 @@ class Runner:
         return Buffer.over(self.device, buffer.dtype, buffer.before.size, host=buffer.before)
 
     def compute(self, values: Mapping[str, Value], more: Collection[int] = ()) -> None:
-        """Gives blobs what the last forward left out, by running layers, and `more` of them, on Blobs of their own."""
+        """Gives blobs what the last forward left out, by running layers, and `more` of them, on Blobs of their own.
+
+        What such a one gives that lies in a blob since the forward is not taken: a script may have changed what it reads.
+        """
         if not (values or more):
             return
         self.counted(None)
-        for i in sorted({*self.needed(values.values()), *more}):
+        needed = set(self.needed(values.values()))
+        for i in sorted({*needed, *more}):
             layer, (bottom_names, top_names) = self.source.layers[i], self.source.names[i]
             bottoms = [self.value(self.root(value)) for value in self.reads[i]]
             tops = [Blob((), self.dtype, self.device) for _ in self.writes[i]]
@@ -491,7 +495,8 @@ class Runner:
             with named(layer), self.as_packed(layer):
                 layer.reshape(bottoms, tops)
                 layer.forward(bottoms, tops)
-            self.computed.update(zip(self.writes[i], tops))
+            given = zip(self.writes[i], tops)
+            self.computed.update((v, top) for v, top in given if i in needed or v not in self.available)
             self.source.seen[i] = ()  # the layer has been reshaped for other blobs
         for name, value in values.items():
             result, blob = self.value(self.root(value)), self.source.blobs[name]

@@ -180,7 +180,7 @@ class Model:
         settings = known.given(threshold=wanted.score, overlap=wanted.overlap)
         with self.recorder.recording(picture.record, self.suppression.change(settings)) as record:
             try:
-                found = self.detector.checked(self.detector.decoder.detect(picture.pixels, settings))
+                found = self.detector.checked(self.detector.decoder.detect(picture.pixels, settings), picture.pixels)
             except BaseException:
                 self.shown = None
                 raise

@@ -22,6 +22,7 @@ from ..net.weights import Source
 from ..proto import SolverParameter, read_solver
 from ..proto.errors import ModelError
 from . import nets
+from .best import Best
 from .claims import Claim
 from .evaluation import check_evaluation, evaluate_net
 from .log import Display, Log, glog
@@ -56,6 +57,12 @@ class Solver:
     ranks
         Of `open_ranks`, to train together with other processes; each makes the same Solver and the same calls.
 
+    keep_best
+        Whether the weights of the best test are kept as SNAPSHOT_PREFIX_best.caffemodel, where there are tests and a
+        snapshot_prefix; the last iteration is tested then, too. See `Best`.
+    patience
+        End after so many tests without a better one, and keep the best; None: never.
+
     Attributes
     ----------
     net, test_nets
@@ -64,6 +71,8 @@ class Solver:
         How many iterations are done.
     rate
         The learning rate of the last update.
+    best
+        The Best that keeps the weights of the best test, or None.
     smoothed_loss
         The mean of the last average_loss losses.
 
@@ -109,6 +118,8 @@ class Solver:
         write_below: Source | Sequence[Source] | None = None,
         allow_nan: bool = False,
         memory_limit: int | None = None,
+        keep_best: bool = False,
+        patience: int | None = None,
     ) -> None:
         self.ranks = ranks or Ranks()
         first = self.ranks.rank == 0
@@ -155,6 +166,8 @@ class Solver:
         self.stopped = False  # what all ranks have agreed to do
         self.saved = -1  # the iteration of the last snapshot
         self.claim = Claim(p)
+        keeps = patience is not None or (keep_best and p.HasField("snapshot_prefix"))
+        self.best = Best(p, lambda line: self.log(line), patience) if keeps and self.test_nets else None
         self.started, self.ranks.rescue, self.ranks.fetch = 0, self._rescue, self._fetch
         self.reduction = Reduction(self.ranks, self.net) if self.ranks.size > 1 else None
         self.ranks.settle(self.net)
@@ -257,6 +270,8 @@ class Solver:
                 self.restore_latest()
             elif resume is not None:
                 self.restore(resume)
+            if self.best and self.iter:
+                self.best.resume(self.iter)
             self.stopping = False
             self._rescued(self._solve)
         finally:
@@ -282,7 +297,9 @@ class Solver:
             self._forward(self.net)
             self.shown.add(self.ranks.mean(self.net.loss()), self.iter)
             self.log(f"Iteration {self.iter}, loss = {self.smoothed_loss:.6g}")
-        if p.test_interval and self.iter % p.test_interval == 0:
+        if self.best:
+            self.undo.restore()  # the statistics of the pass above, so that what is tested is what was saved
+        if p.test_interval and (self.best or self.iter % p.test_interval == 0):
             self.test()
         self.undo.forget()
         self.log("Optimization Done.")
@@ -327,6 +344,9 @@ class Solver:
             if values is None:
                 return means
             means.append(values)
+        if self.best and self.best.see(self.net, self.test_nets[0], means[0], self.iter):
+            self.log(f"No better test for {self.best.worse} tests: training ends.")
+            self.stop(snapshot=True)
         return means
 
     def _forward(self, net: Net) -> None:

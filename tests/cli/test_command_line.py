@@ -265,6 +265,16 @@ def test_detect_writes_coco_results_and_voc(capsys, tiny):
     assert re.search(r"<xmin>161</xmin>\s*<ymin>81</ymin>\s*<xmax>240</xmax>\s*<ymax>160</ymax>", text)
 
 
+def test_no_two_pictures_have_one_coco_id(capsys, tiny):
+    for name in ("x/7.png", "y/7.png", "cam1_0007.png", "0008.png"):
+        Path(name).parent.mkdir(exist_ok=True)
+        Image.fromarray(picture()).save(name)
+    pictures = ("x/7.png", "y/7.png", "cam1_0007.png", "0008.png")
+    assert call(capsys, "detect", *tiny, *pictures, "--no-drawing", "--coco", "ids.json")[0] == 0
+    ids = [row["image_id"] for row in json.loads(Path("ids.json").read_text())]
+    assert ids == ["x/7.png", "y/7.png", "cam1_0007.png", 8]
+
+
 def test_real_qr_codes(capsys, tmp_path):
     model = need("models/wechat_qrcode/detect.prototxt")
     images = [need("images/qr_0.png"), need("images/qr_1.png")]

@@ -60,6 +60,31 @@ def test_on_a_voc_folder(folder, tmp_path, capsys):
     assert (made["pictures"], made["skipped"], made["curves"]) == (4, [], str(tmp_path / "here.png"))
 
 
+def test_detections_are_saved_for_other_programs(folder, tmp_path, capsys):
+    """VOC's files as its development kit reads them, and COCO's results with the ids of the annotations, by pycocotools."""
+    words = ("--no-curves", "--save-detections", str(tmp_path / "det"))
+    assert run(folder, capsys, "--voc", str(folder), *words)[0] == 0
+    assert [path.name for path in (tmp_path / "det").iterdir()] == ["comp4_det_test_thing.txt"]
+    rows = [line.split() for line in (tmp_path / "det" / "comp4_det_test_thing.txt").read_text().splitlines()]
+    row, column = CELLS["b"]
+    assert [name for name, *_ in rows] == ["a", "b", "c", "d"]
+    np.testing.assert_allclose(
+        [float(value) for value in rows[1][2:]], [8 * column + 1, 8 * row + 1, 8 * column + 8, 8 * row + 8], atol=0.11
+    )
+    coco = pytest.importorskip("pycocotools.coco")
+    images = [{"id": 70 + i, "file_name": f"{name}.jpg", "width": 32, "height": 32} for i, name in enumerate("dcba")]
+    boxes = [{"id": i, "image_id": 73, "category_id": 9, "bbox": [0, 0, 8, 8], "area": 64} for i in (1,)]
+    path = tmp_path / "instances.json"
+    path.write_text(json.dumps({"images": images, "annotations": boxes, "categories": [{"id": 9, "name": "thing"}]}))
+    words = ("--no-curves", "--save-detections", str(tmp_path / "results.json"))
+    assert run(folder, capsys, "--coco", str(folder / "JPEGImages"), str(path), *words)[0] == 0
+    results = json.loads((tmp_path / "results.json").read_text())
+    assert {(row["image_id"], row["category_id"]) for row in results} == {(70, 9), (71, 9), (72, 9), (73, 9)}
+    assert len(coco.COCO(str(path)).loadRes(str(tmp_path / "results.json")).anns) == 4
+    status, out = run(folder, capsys, "--save-detections", "x")
+    assert (status, "give them by --voc or --coco" in out.err) == (1, True)
+
+
 def test_broken_pictures_and_annotations_are_named(folder, capsys):
     (folder / "JPEGImages/a.jpg").write_bytes(b"no picture")
     (folder / "Annotations/b.xml").write_text("<annotation>")

@@ -9,7 +9,7 @@ from harness import Rig
 
 from boxpresso import LayerError
 from boxpresso.data.convert import Options, convert, mean_of, write_mean
-from boxpresso.data.errors import DataError
+from boxpresso.data.errors import BrokenRecord, DataError
 from boxpresso.data.folders import read_coco, read_images, read_voc, read_yolo
 from boxpresso.data.picture import encode, resize
 from boxpresso.data.records import boxes_of, open_records, parse, picture_of, write_records
@@ -47,7 +47,7 @@ def test_voc(tmp_path):
 
 def test_voc_that_is_wrong(tmp_path):
     root = voc(tmp_path, {
-        **OBJECTS, "d": [("cow", 0, (1, 1, 9, 9))], "e": [("cat", 0, (9, 9, 5, 20))], "f": [("cat", 0, (1, 1, 90, 9))],
+        **OBJECTS, "d": [("cow", 0, (1, 1, 9, 9))], "e": [("cat", 0, (9, 9, 5, 20))], "f": [("cat", 0, (50, 1, 90, 9))],
         "g": [], "h": [], "i": [],
     })  # fmt: skip
     (root / "Annotations/g.xml").unlink()
@@ -56,7 +56,17 @@ def test_voc_that_is_wrong(tmp_path):
     wrong = [s.wrong for s in read_voc(root, "train", ["cat", "dog"])]
     for seen, message in zip(
         wrong,
-        ["", "", "", "'cow'", "has no area", "leaves the picture of 40x30", "g.xml", "h.xml is not XML", "no picture"],
+        [
+            "",
+            "",
+            "",
+            "'cow'",
+            "has no area",
+            "lies outside the picture of 40x30",
+            "g.xml",
+            "h.xml is not XML",
+            "no picture",
+        ],
     ):
         assert message in seen
         assert bool(message) == bool(seen)
@@ -64,6 +74,23 @@ def test_voc_that_is_wrong(tmp_path):
         read_voc(root, "val")
     with pytest.raises(DataError, match="there is no folder /nowhere"):
         read_voc("/nowhere")
+
+
+def test_boxes_beyond_the_picture_are_clipped_and_told(tmp_path):
+    root = voc(tmp_path, {"a": [("cat", 0, (30, 1, 44, 9)), ("cat", 0, (1, 1, 41, 30)), ("cat", 0, (5, 5, 5, 9))]})
+    [scene] = read_voc(root, "train", ["cat"])
+    np.testing.assert_array_equal(scene.corners, [[29, 0, 40, 9], [0, 0, 40, 30], [4, 4, 5, 9]])
+    assert [line.partition("the box ")[2] for line in scene.clipped] == [
+        "[29.0, 0.0, 44.0, 9.0] leaves the picture of 40x30"
+    ]  # a pixel too many is usual, and not told
+    assert [line.partition("] ")[2] for line in scene.thin] == ["is at most one pixel wide or high"]
+    scene.check()
+    with pytest.raises(BrokenRecord, match="leaves the picture"):
+        scene.check(strict=True)
+    report = convert("voc", root, tmp_path / "lmdb", split="train", classes=["cat"])
+    assert (report.pictures, report.boxes, len(report.clipped)) == (1, 3, 1)
+    with pytest.raises(DataError, match="leaves the picture"):
+        convert("voc", root, tmp_path / "strict", split="train", classes=["cat"], options=Options(refuse=True))
 
 
 def test_coco(tmp_path):

@@ -15,7 +15,12 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 
+from places import ROOMS  # noqa: E402
+
+sys.path.extend(map(str, ROOMS))
+
 import numpy as np  # noqa: E402
+import test_region_safety as safety  # noqa: E402
 from mutate import mutate_text  # noqa: E402
 from targets import BODIES, INPUT, MEMORY, MORE  # noqa: E402
 
@@ -55,8 +60,6 @@ def attempt(text: str, draw: np.random.Generator) -> None:
 
 def sanitize() -> None:
     """Kernels that this process compiles are watched, and arrays end where their memory does."""
-    import test_region_safety as safety
-
     from boxpresso.device import compiler, host
 
     compiler.FLAGS = safety.SANITIZED
@@ -80,8 +83,6 @@ def child(seed: int, first: int, seconds: float) -> None:
 
 def watched() -> dict[str, str]:
     """The environment of a process that calls `sanitize`."""
-    import test_region_safety as safety
-
     return {
         **os.environ, "LD_PRELOAD": safety.sanitizer(), "ASAN_OPTIONS": "detect_leaks=0:abort_on_error=0:allocator_may_return_null=1",
         "UBSAN_OPTIONS": "print_stacktrace=1", "BOXPRESSO_THREADS": "2", "BOXPRESSO_DEVICE": "cpu",

@@ -517,3 +517,23 @@ def test_priors_that_a_layer_with_parameters_overwrites():
     text = data(1, 4, 8, 8) + layer("prior", "PriorBox", ["data", "data"], text="prior_box_param { min_size: 4 }")
     text += layer("s", "Bias", "prior", "prior", "bias_param { axis: 2 num_axes: 0 filler { value: 3 } }")
     agree(lambda net: [net.forward(data=image(seed, net))["prior"] for seed in range(3)], text)
+
+
+def test_a_backward_after_an_edit_of_the_input_leaves_blobs_of_the_last_forward():
+    """What a backward runs again for its layers' sake reads the input of now; blobs are those of the input that was."""
+    text = (
+        data(1, 4, 6, 6) + layer("twice", "Concat", ["data", "data"]) + conv("a", "twice", 3)
+        + layer("turned", "Permute", "a", text="permute_param { order: 0 order: 2 order: 3 order: 1 }")
+        + layer("flat", "Flatten", "turned")
+    )  # fmt: skip
+
+    def script(net):
+        net.forward(data=image(0, net))
+        seen = [np.array(net.blobs["twice"].data)]
+        net.forward()
+        net.blobs["data"].data[...] = image(1, net)
+        with pytest.warns(UserWarning, match="no loss"):
+            net.backward()
+        return [*seen, np.array(net.blobs["a"].data), np.array(net.blobs["twice"].data)]
+
+    agree(script, text)

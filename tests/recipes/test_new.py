@@ -23,6 +23,7 @@ from boxpresso.labels import read_labels
 from boxpresso.net.weights import LayerWeights, Weights, read_weights
 from boxpresso.proto import AnnotatedDatum, ModelError, parse_net, read_net, read_solver
 from boxpresso.recipes import folders, pretrained, project, schedule, ssd
+from boxpresso.recipes.project import reasons
 
 sys.path.insert(0, str(ROOT))
 
@@ -377,9 +378,11 @@ def test_pictures_that_cannot_be_used_are_counted_or_refused(voc, capsys):
     difficult.write_text(difficult.read_text().replace("<difficult>0", "<difficult>1"))
     status, out, err = new(capsys, *SMALL, "--data", "own", "--out", "m")
     assert status == 0
-    assert "2 pictures were skipped" in out
+    assert "1 pictures were skipped" in out
     assert "cannot read the picture 'own/JPEGImages/000001.jpg" in err
+    assert "clipped: own/Annotations/000002.xml: the box" in err
     assert "leaves the picture of 256x256" in err
+    assert "1 boxes reached beyond" in out or "2 boxes reached beyond" in out
     assert {name[:6] for name in {**records(Path("m/train_lmdb")), **records(Path("m/test_lmdb"))}} >= {
         "000000",
         "000003",
@@ -388,6 +391,31 @@ def test_pictures_that_cannot_be_used_are_counted_or_refused(voc, capsys):
     status, _, err = new(capsys, *SMALL, "--data", "own", "--out", "s", "--strict")
     assert (status, Path("s").exists()) == (1, False)
     assert not list(Path().glob("s.*"))
+
+
+def test_two_spellings_of_a_class_are_asked_about(voc, capsys):
+    text = voc / "Annotations" / "000002.xml"
+    name = text.read_text().partition("<name>")[2].partition("</name>")[0]
+    text.write_text(text.read_text().replace(f"<name>{name}", f"<name>{name.upper()} ", 1))
+    status, _, err = new(capsys, *SMALL, "--data", "own", "--out", "m")
+    assert status == 1
+    assert f"{name!r}" in err
+    assert f"{name.upper()!r} (1): did you mean one class?" in err
+    Path("names").write_text("".join(f"{name}\n" for name in [*NAMES, name.upper()]))
+    err = new(capsys, *SMALL, "--data", "own", "--out", "m", "--classes", "names")[2]
+    assert "did you mean" not in err
+
+
+@pytest.mark.parametrize(
+    ("box", "reason"),
+    [
+        ((0.1, 0.1, 0.15, 0.15), "small"), ((0, 0, 1, 0.95), "large"), ((0, 0, 0.8, 0.1), "long"),
+        ((0.55, 0.55, 0.85, 0.85), "place"),
+    ],
+)  # fmt: skip
+def test_why_an_object_overlaps_no_prior(box, reason):
+    priors = np.array([[0.0, 0.0, 0.3, 0.3], [0.4, 0.4, 0.6, 0.6]])
+    assert reasons(np.array([box]), priors) == {reason: 1}
 
 
 def test_folders_that_are_none(voc, capsys, tmp_path):

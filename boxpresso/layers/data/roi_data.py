@@ -42,8 +42,7 @@ class SceneSource(Source):
 
     def load(self, index: int, rng: np.random.Generator) -> tuple[Numpy, Numpy, Numpy]:
         given, scene, flip = self.settings, self.scenes[index // self.sides], index % self.sides == 1
-        if scene.wrong:
-            raise BrokenRecord(scene.wrong)
+        scene.check()
         picture = decode(scene.path, True)
         height, width = picture.shape[:2]
         if (width, height) != (scene.width, scene.height):
