@@ -1,5 +1,51 @@
-"""The build is described in pyproject.toml; this file is for tools that still ask for it."""
+"""What a wheel has beside what pyproject.toml says: kernels compiled ahead, for every level of this machine's kind of CPU.
+
+BOXPRESSO_LEVELS names the levels, such as v3,v4; none makes a wheel without kernels, which compiles them where it runs. The
+compiler is $CXX, else that of the machine, else the `ziglang` wheel. `pip install -e` compiles none: in a source tree each is
+compiled on first use.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
 
 from setuptools import setup
+from setuptools.command.bdist_wheel import bdist_wheel
+from setuptools.command.build_py import build_py
 
-setup()
+ROOT = Path(__file__).resolve().parent
+LEVELS = os.environ.get("BOXPRESSO_LEVELS", "all")
+
+
+class BuildWithKernels(build_py):
+    """Copies the package, and compiles its kernels beside them."""
+
+    def run(self):
+        super().run()
+        folder = Path(self.build_lib).resolve() / "boxpresso" / "device" / "prebuilt"
+        shutil.rmtree(folder, ignore_errors=True)  # of a build before
+        if self.editable_mode or LEVELS == "none":
+            return
+        command = [sys.executable, "-m", "boxpresso.device.build", "--cpu", LEVELS, "--into", str(folder)]
+        result = subprocess.run(command, cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)})
+        if result.returncode:
+            sys.exit(
+                "the kernels of this wheel were not compiled, for the reason above. BOXPRESSO_LEVELS=none makes a wheel "
+                "without them: each is then compiled where and when it is first used"
+            )
+
+
+class WheelOfAPlatform(bdist_wheel):
+    """A wheel for any Python of a platform, or of any where it has no kernels."""
+
+    def finalize_options(self):
+        super().finalize_options()
+        self.root_is_pure = LEVELS == "none"
+
+    def get_tag(self):
+        return ("py3", "none", "any" if LEVELS == "none" else super().get_tag()[2])
+
+
+setup(cmdclass={"build_py": BuildWithKernels, "bdist_wheel": WheelOfAPlatform})

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from boxpresso.device import cache
-from boxpresso.device.compiler import launchers
+from boxpresso.device.compiler import CONNECT, launchers
 from boxpresso.device.cubin import FLAGS, HEADERS
 from boxpresso.device.kernel import Kernels
 from boxpresso.device.signature import defines
@@ -83,10 +83,8 @@ def together(paths: Sequence[Path], ends: Sequence[str] = ()) -> str:
 
 def launched(paths: Sequence[Path]) -> str:
     """Files of kernels with their launchers, as device/compiler.py compiles them one by one, in one text."""
-    _, _, common = launchers(Kernels(str(paths[0]))).partition("\n")  # without the line that includes the file
-    common, set_stop, _ = common.partition('extern "C" void set_stop(int* at) { stop_at = at; }\n')
-    assert set_stop
-    return common + set_stop + together(paths, [launchers(Kernels(str(p))).partition(set_stop)[2] for p in paths])
+    common = CONNECT.format(suffix="")
+    return common + together(paths, [launchers(Kernels(str(p))).partition(common)[2] for p in paths])
 
 
 class Group:

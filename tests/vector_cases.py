@@ -9,6 +9,7 @@ from harness import Rig, check_golden, close
 from places import TESTS
 
 from boxpresso import Net
+from boxpresso.device import blas, open_device
 from boxpresso.proto import parse_net
 
 RECORDED = ("Permute/partial_3", "Convolution/group2_dil2_s2", "InnerProduct/transpose_axis2", "Pooling/ave_k2s3_gap")
@@ -23,6 +24,21 @@ def transpositions(rng: np.random.Generator) -> None:
             rig = Rig(turn, [data], dtype=dtype)
             assert np.array_equal(rig.forward()[0], data.transpose(0, 2, 1))
             assert np.array_equal(rig.backward([data.transpose(0, 2, 1)])[0], data)
+
+
+def products(rng: np.random.Generator) -> None:
+    """Matrices, as they are and transposed, whose sizes end inside a tile's rows, columns and terms."""
+    device = open_device("cpu")
+    for m, n, k in ((9, 49, 193), (61, 130, 402)):
+        a, b = rng.standard_normal((m, k)), rng.standard_normal((k, n))
+        for dtype, near in ((np.float32, 1e-4), (np.float64, 1e-11)):
+            for trans_a, trans_b in ((False, False), (True, False), (False, True)):
+                left, right = (
+                    np.array(x.T if turned else x, dtype, order="C") for x, turned in ((a, trans_a), (b, trans_b))
+                )
+                c = device.table(np.zeros((m, n)), dtype)
+                blas.tiled(device, trans_a, trans_b, m, n, k, 1, left, right, 0, c)
+                close(c, a @ b, rtol=near, atol=near)
 
 
 def convolved(x: np.ndarray, weights: np.ndarray, pad: int = 0, groups: int = 1) -> np.ndarray:
@@ -100,6 +116,7 @@ def run() -> None:
     """All of it, but for what few CPUs can."""
     rng = np.random.default_rng(0)
     transpositions(rng)
+    products(rng)
     convolutions(rng)
     plans(rng)
     recorded()

@@ -38,7 +38,7 @@ def run(args: Namespace) -> int:
 
 def libraries() -> list[str]:
     """A line for each of NVIDIA's libraries that a GPU's work can go to."""
-    from ..device import cublas, cudnn
+    from ..device import cublas, cudnn, nccl
     from ..device.libraries import described
 
     return [
@@ -48,4 +48,5 @@ def libraries() -> list[str]:
         described(
             "cuDNN", cudnn.library(), cudnn.version(), "convolutions", "convolutions are columns and matrix products"
         ),
+        described("NCCL", nccl.library(), nccl.version(), "gradients of several ranks", nccl.OTHERWISE, nccl.WHEEL),
     ]

@@ -114,6 +114,8 @@ def solve(solver: Solver, snapshot: str | None) -> None:
     if ranks.size > 1:
         for line in ranks.describe(net.device.name):
             log(line)
+    if solver.reduction:
+        log(f"Gradients are summed {solver.reduction.sums.how}")
     for report in net.copied:
         log(f"Copied {len(report.matched)} layers from {report.path}")
     start = time.perf_counter()

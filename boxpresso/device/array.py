@@ -76,28 +76,23 @@ class Buffer:
     It shrinks only on a GPU whose memory has run out, so that a Net that was given too large an input can run a smaller.
     """
 
+    count = 0
+    version = 0  # counts the allocations, so that views made of an older one are not used again
+    host: np.ndarray[Any, Any] | None = None
+    memory: Any = None  # the GPU's allocation
+    start = 0  # its address
+    host_fresh = device_fresh = False
+    changes = 0  # its version: on a GPU how often somebody took it to write to it; on the CPU as `settle` counts
+    uploads = 0
+    first: First | None = None  # what makes its first values, while they wait
+    lease: tuple[weakref.ref[Any], int] | None = None  # what scripts hold it by, and the allocation that it is of
+    shown: weakref.ref[Any] | None = None  # on a GPU, what scripts hold its host copy by
+    before: np.ndarray[Any, Any] | None = None  # its values of version `changes`, while a script may change them
+    users: weakref.WeakSet[User] | None = None  # what remembers its values in another form
+
     def __init__(self, device: Device, dtype: Any) -> None:
         self.device = device
         self.dtype: np.dtype[Any] = np.dtype(dtype)
-        self.count = 0
-        self.version = 0  # counts the allocations, so that views made of an older one are not used again
-        self.host: np.ndarray[Any, Any] | None = None
-        self.memory: Any = None  # the GPU's allocation
-        self.start = 0  # its address
-        self.host_fresh = self.device_fresh = False
-        self.changes = (
-            0  # its version: on a GPU how often somebody took it to write to it; on the CPU as `settle` counts
-        )
-        self.uploads = 0
-        self.first: First | None = None  # what makes its first values, while they wait
-        self.lease: tuple[weakref.ref[Any], int] | None = (
-            None  # what scripts hold it by, and the allocation that it is of
-        )
-        self.shown: weakref.ref[Any] | None = None  # on a GPU, what scripts hold its host copy by
-        self.before: np.ndarray[Any, Any] | None = (
-            None  # its values of version `changes`, while a script may change them
-        )
-        self.users: weakref.WeakSet[User] | None = None  # what remembers its values in another form
 
     @classmethod
     def over(

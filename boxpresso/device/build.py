@@ -1,9 +1,14 @@
-"""Builds kernels ahead, for machines without nvcc or whose first run may not wait.
+"""Builds kernels ahead, for machines without a compiler or whose first run may not wait.
 
     python -m boxpresso.device.build --arch sm_90
+    python -m boxpresso.device.build --cpu all
 
-It needs nvcc, and no GPU, driver or PyCUDA. The files go into the kernel cache; where that of the machine that runs them is
-another folder, copy it there, or name it in BOXPRESSO_CACHE. They are found by what they were made of, wherever that lay.
+For a GPU it needs nvcc, and no GPU, driver or PyCUDA. The files go into the kernel cache; where that of the machine that runs
+them is another folder, copy it there, or name it in BOXPRESSO_CACHE. They are found by what they were made of, wherever it lay.
+
+For CPUs it needs a C++ compiler, perhaps one that makes code for another machine, as with
+CXX="python -m ziglang c++ -target aarch64-linux-gnu". A library a level (levels.py) goes into the package, or into the folder
+that --into names: wheels are built so.
 """
 
 from __future__ import annotations
@@ -17,9 +22,11 @@ import sys
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
-from ..proto.errors import BoxpressoError
-from . import cache, cubin
+from ..proto.errors import BoxpressoError, DeviceError
+from . import cache, compiler, cubin, levels, prebuilt
 from .compiling import Progress
 from .kernel import Kernels
 from .signature import REALS
@@ -30,7 +37,7 @@ NAMES = {name: dtype.itemsize for dtype, name in REALS.items()}
 
 
 def declared(package: str = __package__.rpartition(".")[0]) -> list[Kernels]:
-    """The files of kernels of a GPU that the package has, each once with its options."""
+    """The files of kernels that the package has, each once with its options."""
     for room in ROOMS:
         folder = importlib.import_module(f"{package}.{room}")
         for module in pkgutil.walk_packages(folder.__path__, f"{folder.__name__}."):
@@ -41,9 +48,7 @@ def declared(package: str = __package__.rpartition(".")[0]) -> list[Kernels]:
                     raise
     root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     files = {
-        (str(one.path), *one.options): one
-        for one in list(Kernels.declared)
-        if not one.host_only and str(one.path).startswith(root + os.sep)
+        (str(one.path), *one.options): one for one in list(Kernels.declared) if str(one.path).startswith(root + os.sep)
     }
     return [files[key] for key in sorted(files)]
 
@@ -57,7 +62,7 @@ def jobs(files: Sequence[Kernels], reals: Sequence[str]) -> list[tuple[Kernels, 
 def build(arch: str, reals: Sequence[str], workers: int) -> tuple[int, int, list[str]]:
     """Compiles for an architecture what the cache has not. Returns how many files there are, how many of them were compiled
     now, and what was said of those that do not compile."""
-    wanted = jobs(declared(), reals)
+    wanted = jobs([file for file in declared() if not file.host_only], reals)
     missing = [job for job in wanted if cache.fetch(cubin.path_of(*job, arch)) is None]
     progress, errors = Progress(arch, len(missing)), []
     with ThreadPoolExecutor(max(1, workers)) as pool:
@@ -78,25 +83,99 @@ def compiled(file: Kernels, real: str, arch: str) -> str:
     return ""
 
 
+def target() -> str:
+    """What the compiler makes code for: the machine, its maker and its system, as x86_64-linux-gnu."""
+    import subprocess  # slow to import
+
+    command = [*compiler.compiler(), "-dumpmachine"]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def levels_of(names: str) -> list[levels.Level]:
+    """The levels of the compiler's machine that have these names; "all" for all. Raises DeviceError for an unknown one."""
+    machine = target().partition("-")[0].replace("arm64", "aarch64")
+    known = {level.name: level for level in levels.LEVELS.get(machine, ())}
+    wanted = list(known) if names == "all" else names.split(",")
+    if unknown := [name for name in wanted if name not in known]:
+        raise DeviceError(f"{machine} has no level {unknown[0]!r}: choose from {', '.join(known) or 'none'}")
+    return [level for level in known.values() if level.name in wanted]
+
+
+def build_cpu(names: str, files: Sequence[tuple[Kernels, str]], folder: Path, workers: int) -> None:
+    """Compiles libraries of levels into a folder, of files each with a type, and prints how long each took and how large it is.
+
+    A library has what the library of the level before, if that is built too, has not. Raises KernelError, DeviceError.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    before = ""
+    for level in levels_of(names):
+        start, everything = time.monotonic(), previous(level) != before or not level.asks
+        own = [job for job in files if everything or level.changes(b"".join(job[0].texts))]
+        with TemporaryDirectory() as place:
+            objects = [Path(place) / f"{number}.o" for number in range(len(own))]
+            pool = ThreadPoolExecutor(max(1, workers))
+            try:
+                list(pool.map(compile_object, own, [level] * len(own), objects))
+            finally:
+                pool.shutdown(cancel_futures=True)
+            link(objects, folder / f"{level}{prebuilt.SUFFIX}")
+        size = (folder / f"{level}{prebuilt.SUFFIX}").stat().st_size
+        seconds = time.monotonic() - start
+        print(f"{level}: {len(own)} files of kernels in {seconds:.0f} s, {size / 1e6:.1f} MB", flush=True)
+        before = level.name
+
+
+def previous(level: levels.Level) -> str:
+    """The name of the level before one."""
+    for each in levels.LEVELS.values():
+        if level in each[1:]:
+            return each[each.index(level) - 1].name
+    return "none"
+
+
+def compile_object(job: tuple[Kernels, str], level: levels.Level, output: Path) -> None:
+    """Compiles a file of kernels for a level, for a library of many."""
+    flags = (*compiler.portable_flags(*job), *level.flags(compiler.compiler()), "-c")
+    text = compiler.launchers(job[0], prebuilt.suffix(compiler.prebuilt_key(*job)))
+    compiler.compile_text(job[0], text, flags, output)
+
+
+def link(objects: Sequence[Path], output: Path) -> None:
+    """Makes one library. On Linux the C++ library goes into it, so that it asks for the C library alone."""
+    listed = output.with_suffix(".txt")  # a command line of Windows would not hold them
+    listed.write_text("\n".join(path.as_posix() for path in objects))
+    alone = ("-pthread", "-static-libstdc++", "-static-libgcc", "-Wl,--exclude-libs,ALL", "-Wl,--gc-sections", "-s")
+    try:
+        compiler.run(output, ["-shared", *(alone if "linux" in target() else ()), f"@{listed}", "-o", str(output)])
+    finally:
+        listed.unlink()
+
+
 def main(words: Sequence[str] | None = None) -> int:
     """The command. Returns its exit status: 1 where a file does not compile."""
     parser = argparse.ArgumentParser("python -m boxpresso.device.build", description=__doc__)
     text = "the GPU's architecture, such as sm_90; may be repeated"
-    parser.add_argument("--arch", action="append", required=True, metavar="SM", help=text)
-    text = (
-        f"the types of numbers, of {', '.join(NAMES)} (default: float, which nets have unless they are asked otherwise)"
-    )
-    parser.add_argument("--real", default="float", help=text)
+    parser.add_argument("--arch", action="append", default=[], metavar="SM", help=text)
+    text = "levels of CPUs, such as v3,v4 or neon; all: those of the machine that the compiler is for"
+    parser.add_argument("--cpu", metavar="LEVELS", help=text)
+    text = f"with --cpu: the folder for the libraries (default: {prebuilt.FOLDER})"
+    parser.add_argument("--into", type=Path, default=prebuilt.FOLDER, metavar="FOLDER", help=text)
+    text = f"the types of numbers, of {', '.join(NAMES)} (default: float for a GPU, all for CPUs)"
+    parser.add_argument("--real", help=text)
     text = "how many are compiled at once (default: as many as there are processors)"
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help=text)
     asked = parser.parse_args(words)
-    reals = asked.real.split(",")
+    if not asked.arch and not asked.cpu:
+        parser.error("name a GPU's architecture with --arch, or levels of CPUs with --cpu")
+    reals = asked.real.split(",") if asked.real else list(NAMES) if asked.cpu else ["float"]
     if unknown := [name for name in reals if name not in NAMES]:
         parser.error(f"unknown type {unknown[0]!r}: choose from {', '.join(NAMES)}")
     if unknown := [arch for arch in asked.arch if not ARCH.fullmatch(arch)]:
         parser.error(f"{unknown[0]!r} is not an architecture such as sm_90")
     status = 0
     try:
+        if asked.cpu:
+            build_cpu(asked.cpu, jobs(declared(), reals), asked.into, asked.jobs)
         for arch in asked.arch:
             start = time.monotonic()
             count, new, errors = build(arch, reals, asked.jobs)

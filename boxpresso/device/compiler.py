@@ -9,15 +9,30 @@ import platform
 import shlex
 import shutil
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from ..proto.errors import DeviceError, KernelError
-from . import cache
+from . import cache, levels
 from .signature import HEADERS, UNFUSED, KernelFile, defines
 
 # No fast-math: it breaks NaN, infinity and even the bins of ROIPooling (a division becomes a product before floor).
-FLAGS = ("-std=c++17", "-O3", "-march=native", "-fno-math-errno", "-fno-trapping-math", "-fPIC", "-shared", "-w")
+FLAGS = (
+    "-std=c++17", "-O3", "-march=native", "-fno-math-errno", "-fno-trapping-math", "-fPIC", "-shared", "-fvisibility=hidden",
+    "-w",
+)  # fmt: skip
+# What stands between a file of kernels and its launchers; `suffix` ends the names that a library offers.
+CONNECT = """\
+#include "interrupt.h"
+#include "workers.h"
+#ifdef _WIN32
+#define EXPORT extern "C" __declspec(dllexport)
+#else
+#define EXPORT extern "C" __attribute__((visibility("default")))
+#endif
+EXPORT void connect_kernels{suffix}(int* stop, WorkersThreads* on_threads) {{ stop_at = stop; workers_threads = on_threads; }}
+"""
 
 
 @functools.cache
@@ -62,21 +77,13 @@ def identity() -> str:
     return "\0".join((*command, *wheel, str(program), str(stat.st_size), str(stat.st_mtime_ns), cpu))
 
 
-def launchers(kernels: KernelFile) -> str:
-    """The text that is appended to a file of kernels: for each a `run_` function that gives every worker its share.
+def launchers(kernels: KernelFile, suffix: str = "") -> str:
+    """The text that is appended to a file of kernels: for each a `run_` function that lets workers share its work.
 
     A negative number of workers is that many, under a guard that lets SIGINT end the kernel (interrupt.h). They return 0, or
-    the bytes of memory that a worker lacked (checked.h).
+    the bytes of memory that a worker lacked (checked.h). `suffix` ends the names of all functions that a library offers.
     """
-    text = [
-        f'#include "{kernels.path}"',
-        '#include "checked.h"',
-        '#include "interrupt.h"',
-        "#ifdef _OPENMP",
-        "#include <omp.h>",
-        "#endif",
-    ]
-    text.append('extern "C" void set_stop(int* at) { stop_at = at; }')
+    text = [f'#include "{kernels.path}"', CONNECT.format(suffix=suffix)]
     for name, kernel in kernels.table.items():
         # A struct comes by its address.
         declared = ", ".join(
@@ -85,19 +92,9 @@ def launchers(kernels: KernelFile) -> str:
         )
         passed = ", ".join("*" * (p.struct is not None) + p.name for p in kernel.parameters)
         text += [
-            f'extern "C" long long run_{name}(int workers_wanted, {declared}) {{',
-            f"  const auto work = [&] {{ {name}({passed}); }};",
+            f"EXPORT long long run_{name}{suffix}(int workers_wanted, {declared}) {{",
             "  const Guard guard(workers_wanted < 0);",
-            "  long long lacks = 0;",
-            "  if (workers_wanted < 0) workers_wanted = -workers_wanted;",
-            "#ifdef _OPENMP",
-            "  if (workers_wanted < 2) { worker = 0; workers = 1; return lacking(work); }",
-            "#pragma omp parallel num_threads(workers_wanted) reduction(max : lacks)",
-            "  { worker = omp_get_thread_num(); workers = omp_get_num_threads(); lacks = lacking(work); }",
-            "#else",
-            "  worker = 0; workers = 1; lacks = lacking(work);",
-            "#endif",
-            "  return lacks;",
+            f"  return by_workers(abs(workers_wanted), [&] {{ {name}({passed}); }});",
             "}",
         ]
         # As a step of a chain (chain.cpp): the worker is given, and a slot of 8 bytes for each argument.
@@ -110,15 +107,33 @@ def launchers(kernels: KernelFile) -> str:
             for i, p in enumerate(kernel.parameters)
         )
         text.append(
-            f'extern "C" long long step_{name}(int step_worker, int step_workers, void* const* step_slots) {{\n'
+            f"EXPORT long long step_{name}{suffix}(int step_worker, int step_workers, void* const* step_slots) {{\n"
             f"  worker = step_worker; workers = step_workers;\n  return lacking([&] {{ {name}({read}); }});\n}}"
         )
     return "\n".join(text) + "\n"
 
 
 def flags_of(kernels: KernelFile, real: str) -> tuple[str, ...]:
+    """The options that a file of kernels is compiled with on first use."""
+    march = levels.march(compiler())
+    given = [each for flag in FLAGS for each in (march if flag == "-march=native" else (flag,))]
+    return (*given, *options(kernels, real))
+
+
+def options(kernels: KernelFile, real: str) -> tuple[str, ...]:
+    """Those that are a file's own."""
     unfused = ("-ffp-contract=off",) if UNFUSED in kernels.options else ()
-    return (*FLAGS, *unfused, *kernels.options, *defines(real))
+    return (*unfused, *kernels.options, *defines(real))
+
+
+def portable_flags(kernels: KernelFile, real: str) -> tuple[str, ...]:
+    """The options of a kernel that is compiled ahead; what its level adds is not among them."""
+    return (*(flag for flag in FLAGS if flag not in ("-march=native", "-shared")), *options(kernels, real))
+
+
+def prebuilt_key(kernels: KernelFile, real: str) -> str:
+    """What a kernel that was compiled ahead was made of, whichever compiler and level."""
+    return library_key(kernels, portable_flags(kernels, real), "")
 
 
 def library_path(kernels: KernelFile, real: str) -> Path:
@@ -175,31 +190,37 @@ def make_shared(kernels: KernelFile, real: str, path: Path) -> None:
 
 
 def run_compiler(kernels: KernelFile, real: str, output: Path) -> None:
-    """Compiles a file of kernels into the file `output`. Raises KernelError, or DeviceError where the compiler fails to run."""
+    """Compiles a file of kernels into the library `output`. Raises what compile_text does."""
+    compile_text(kernels, launchers(kernels), flags_of(kernels, real), output)
+
+
+def compile_text(kernels: KernelFile, text: str, flags: Sequence[str], output: Path) -> None:
+    """Compiles a text of a file of kernels. Raises KernelError, or DeviceError where the compiler fails to run."""
+    run(kernels.path, [*flags, f"-I{HEADERS}", "-x", "c++", "-", "-o", str(output)], text)
+    if not output.exists() or not output.stat().st_size:
+        raise DeviceError(f"the C++ compiler {shown()} reports success at {kernels.path.name}, but has written nothing")
+
+
+def shown() -> str:
+    """The compiler's command in a message."""
+    return " ".join(compiler())
+
+
+def run(what: Path, arguments: Sequence[str], text: str = "") -> None:
+    """Runs the compiler. Raises KernelError for a text that does not compile, DeviceError where the compiler fails."""
     import subprocess  # slow to import
 
-    command = [*compiler(), *flags_of(kernels, real), f"-I{HEADERS}", "-x", "c++", "-", "-o", str(output)]
-    shown = " ".join(compiler())
-
-    def run(*more: str) -> subprocess.CompletedProcess[str]:
-        try:
-            return subprocess.run(
-                [*command, *more], input=launchers(kernels), capture_output=True, encoding="utf-8", errors="replace"
-            )
-        except OSError as error:
-            raise DeviceError(
-                f"the C++ compiler {shown} cannot be run: {error.strerror or error}; name another in CXX"
-            ) from error
-
-    result = run("-fopenmp")
-    if result.returncode and ("omp" in result.stderr or "openmp" in result.stderr):  # a compiler without OpenMP
-        result = run()
+    try:
+        result = subprocess.run(
+            [*compiler(), *arguments], input=text, capture_output=True, encoding="utf-8", errors="replace"
+        )
+    except OSError as error:
+        raise DeviceError(
+            f"the C++ compiler {shown()} cannot be run: {error.strerror or error}; name another in CXX"
+        ) from error
     if result.returncode < 0:
         raise DeviceError(
-            f"the C++ compiler {shown} was ended by signal {-result.returncode} at {kernels.path.name}, perhaps for want of "
-            "memory"
+            f"the C++ compiler {shown()} was ended by signal {-result.returncode} at {what.name}, perhaps for want of memory"
         )
     if result.returncode:
-        raise KernelError(f"{kernels.path} does not compile for the CPU with {shown}:\n{result.stderr.strip()}")
-    if not output.exists() or not output.stat().st_size:
-        raise DeviceError(f"the C++ compiler {shown} reports success at {kernels.path.name}, but has written nothing")
+        raise KernelError(f"{what} does not compile for the CPU with {shown()}:\n{result.stderr.strip()}")

@@ -118,20 +118,26 @@ def interface() -> ctypes.CDLL:
     """The driver's own library, for what PyCUDA has no name for."""
     driver()
     try:
-        return declare(ctypes.CDLL("nvcuda.dll" if os.name == "nt" else "libcuda.so.1"), DRIVER)
+        library = declare(ctypes.CDLL("nvcuda.dll" if os.name == "nt" else "libcuda.so.1"), DRIVER)
     except OSError as error:
         raise DeviceError(f"the NVIDIA driver's library cannot be used: {error}") from error
+    Thread.get_current = library.cuCtxGetCurrent
+    return library
 
 
 def call(name: str, *args: Any) -> None:
     """Calls a function of the driver's library. Raises DeviceError where the function says that it failed."""
-    library = interface()
-    status = getattr(library, name)(*args)
+    status = getattr(interface(), name)(*args)
     if status:
-        text = ctypes.c_char_p()
-        library.cuGetErrorString(status, ctypes.byref(text))
-        said = f"{name} of the NVIDIA driver failed with {status}: {(text.value or b'').decode(errors='replace')}"
-        raise DeviceLost(f"{said}; {LOST}") if status in STICKY else DeviceError(said)
+        raise failure(name, status)
+
+
+def failure(name: str, status: int) -> DeviceError:
+    """What a function of the driver's that failed says."""
+    text = ctypes.c_char_p()
+    interface().cuGetErrorString(status, ctypes.byref(text))
+    said = f"{name} of the NVIDIA driver failed with {status}: {(text.value or b'').decode(errors='replace')}"
+    return DeviceLost(f"{said}; {LOST}") if status in STICKY else DeviceError(said)
 
 
 # CUresult of which cuda.h says that the process has to be started anew: of memory (ECC, NVLink), and of kernels that used a
@@ -235,6 +241,8 @@ def close(context: Any) -> None:
 class Thread(threading.local):
     """What a thread has entered: (GPU, what was current before) from the outermost on."""
 
+    get_current: Any = None  # the driver's function, once there is one
+
     def __init__(self) -> None:
         self.entered: list[tuple[int, int]] = []
         self.entries = 0  # how often it has: for all that is done on a GPU but launches
@@ -252,8 +260,9 @@ def current() -> int:
             "a fork of a process that has used the GPU cannot use it: start workers before the GPU is used, or with "
             "multiprocessing's method 'spawn'"
         )
-    interface().cuCtxGetCurrent(thread.at)
-    return thread.seen.value or 0
+    own = thread
+    (own.get_current or interface().cuCtxGetCurrent)(own.at)
+    return own.seen.value or 0
 
 
 class pushed:

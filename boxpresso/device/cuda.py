@@ -37,6 +37,7 @@ THREADS = 256  # in a block
 NON_BLOCKING = 1  # CU_STREAM_NON_BLOCKING: work of others in the null stream breaks no capture of ours
 LEGACY = 1  # CU_STREAM_LEGACY, the null stream by another name
 WAVES = 4  # blocks launched at most, in units of what the GPU can hold at a time
+LENT, SPARES, SIZES = 2**20, 4, 64  # bytes of a loan at most; how many of one size wait, and of how many sizes
 PLAIN = (int, float)  # what nearly all numbers are
 
 
@@ -134,6 +135,22 @@ class Memory:
             self.block.free()
 
 
+class Loan:
+    """Memory of `Cuda.lend`, which waits for the next of its size once this is dropped: no driver and no pool is asked."""
+
+    __slots__ = ("address", "memory", "waiting")
+
+    def __init__(self, memory: Memory, waiting: list[Memory]) -> None:
+        self.memory, self.address, self.waiting = memory, memory.address, waiting
+
+    def __int__(self) -> int:
+        return self.address
+
+    def __del__(self) -> None:
+        if len(self.waiting) < SPARES:
+            self.waiting.append(self.memory)
+
+
 class Cuda(Copies):
     """One GPU with a stream, and a pool of memory for what runs on it. `with device:` makes its context the thread's.
 
@@ -178,6 +195,7 @@ class Cuda(Copies):
         self.memo: dict[Any, Any] = {}
         self.debug = os.environ.get("BOXPRESSO_DEBUG") == "1"
         self.short_of_memory, self.host_work, self.checks = False, 0, Checks(index)
+        self.spares: dict[int, list[Memory]] = {}  # by size: what waits to be lent again
         self.captured_by = 0  # the thread that has captured this stream
         Cuda.instances.add(self)
 
@@ -364,6 +382,7 @@ class Cuda(Copies):
             except driver().MemoryError:
                 for other in list(Cuda.instances):  # this pool has given back what it could
                     if other.index == self.index:
+                        other.spares = {}
                         other.pool.free_held()
             try:
                 return Memory(self, size)
@@ -377,8 +396,24 @@ class Cuda(Copies):
                     f"of this process, {free:.1f} of {total:.1f} MiB are free; use a smaller batch or image, or delete Nets"
                 ) from error
 
+    def lend(self, size: int) -> Memory | Loan:
+        """As `allocate`. A little that was lent before and dropped is lent again, which costs the host less."""
+        if size > LENT or self.debug:
+            return self.allocate(size)
+        waiting = self.spares.get(size)
+        if waiting is None:
+            if len(self.spares) == SIZES:
+                self.spares = {}
+            waiting = self.spares[size] = []
+        try:
+            memory = waiting.pop()
+        except IndexError:
+            memory = self.allocate(size)
+        return Loan(memory, waiting)
+
     def free_held(self) -> None:
         """Gives memory that no array uses back to the driver, for other programs and libraries to use."""
+        self.spares = {}
         with self:
             self.pool.free_held()
             self.pinned.free_held()

@@ -10,7 +10,7 @@
 #include <cstring>
 
 // A tile is ROWS x (LANES * VECTORS): as many accumulators as the registers hold beside a row of B and one element of A.
-constexpr int LANES = COLUMNS, ROWS = VECTOR_BYTES == 64 ? 8 : VECTOR_BYTES == 32 ? 6 : 4;
+constexpr int LANES = COLUMNS, ROWS = REGISTERS == 32 ? 8 : VECTOR_BYTES == 32 ? 6 : 4;
 constexpr int VECTORS = VECTOR_BYTES == 64 ? 3 : 2;
 constexpr int WIDTH = LANES * VECTORS;  // columns of a tile and of a panel
 constexpr int CUT = 48;                 // a multiple of WIDTH in all its forms, which the .py files cut columns at
@@ -56,13 +56,36 @@ struct Finish {
   bool relu = false;
 };
 
+// LANES terms of a tile's sums: a vector of each of its R rows, and as many rows of a panel of V vectors.
+template <int R, int V>
+DEVICE void add_by_lane(const Vector (&left)[R], const Real* right, long step, Vector (&sum)[R][V]) {
+#pragma GCC unroll 4
+  for (int lane = 0; lane < LANES; ++lane, right += step) {
+    Vector r[V];
+#pragma GCC unroll 4
+    for (int v = 0; v < V; ++v) r[v] = load(right + v * LANES);
+#pragma GCC unroll 16
+    for (int i = 0; i < R; ++i)
+#pragma GCC unroll 4
+      for (int v = 0; v < V; ++v) sum[i][v] = fused(all(left[i][lane]), r[v], sum[i][v]);
+  }
+}
+
 template <int V>
 DEVICE void tile(int depth, const Left& a, const Panel& b, Real* c, long ldc, int rows, int columns, const Finish& f) {
   Vector sum[ROWS][V] = {};
   const Real* line[ROWS];
   for (int i = 0; i < ROWS; ++i) line[i] = a.at + (i < rows ? i : 0) * a.row;  // a row too many repeats row 0, unsaved
   const Real* right = b.at;
-  for (long k = 0, end = depth * a.step; k != end; k += a.step, right += b.step) {
+  long k = 0;
+  if constexpr (BY_LANE)  // there the step is 1: see multiply_rows
+    for (; k + LANES <= depth; k += LANES, right += LANES * b.step) {
+      Vector left[ROWS];
+#pragma GCC unroll 16
+      for (int i = 0; i < ROWS; ++i) left[i] = load(line[i] + k);
+      add_by_lane(left, right, b.step, sum);
+    }
+  for (const long end = depth * a.step; k != end; k += a.step, right += b.step) {
     Vector r[V];
 #pragma GCC unroll 4
     for (int v = 0; v < V; ++v) r[v] = load(right + v * LANES);
@@ -96,8 +119,27 @@ DEVICE void tile(int depth, const Left& a, const Panel& b, Real* c, long ldc, in
     for (int i = 0; i < rows; ++i) std::memcpy(c + i * ldc, edge[i], columns * sizeof(Real));
 }
 
-// Rows of A beside each other for the tiles: element (i, k) at [i / ROWS][k][i % ROWS].
+// Rows of A for the tiles: element (i, k) at [i / ROWS][k][i % ROWS], so that those of a tile lie beside each other, or where a
+// tile loads them as vectors at [i][k].
 DEVICE void pack_rows(const Left& a, int rows, int depth, Real* out) {
+  if (BY_LANE) {
+    for (int i = 0; i < rows; i += LANES)
+      for (int k = 0; k < depth; k += LANES) {
+        const int high = min(LANES, rows - i), wide = min(LANES, depth - k);
+        const Real* from = a.at + i * a.row + k * a.step;
+        Real* to = out + long(i) * depth + k;
+        if (a.row == 1 && high == LANES && wide == LANES) {
+          Vector square[LANES];
+          for (int q = 0; q < LANES; ++q) square[q] = load(from + q * a.step);
+          transpose(square);
+          for (int q = 0; q < LANES; ++q) store(to + long(q) * depth, square[q]);
+        } else {
+          for (int q = 0; q < high; ++q)
+            for (int r = 0; r < wide; ++r) to[long(q) * depth + r] = from[q * a.row + r * a.step];
+        }
+      }
+    return;
+  }
   for (int i = 0; i < rows; i += ROWS, out += long(depth) * ROWS) {
     const Real* from = a.at + i * a.row;
     if (i + ROWS <= rows && a.row == 1)
@@ -143,7 +185,7 @@ DEVICE void multiply_rows(int rows, int columns, int depth, Left a, PanelOf pane
     if (a.step != 1) {
       Real* packed = scratch(1, (Count(rows) + ROWS) * DEPTH);
       pack_rows(left, rows, deep, packed);
-      left = {packed, 1, ROWS};
+      left = BY_LANE ? Left{packed, deep, 1} : Left{packed, 1, ROWS};
       next = long(ROWS) * deep;
     }
     for (int j = 0; j < columns; j += WIDTH) {

@@ -1,4 +1,4 @@
-"""The CPU device: kernels compiled by the host's C++ compiler and run by OpenMP workers on numpy's own memory."""
+"""The CPU device: kernels compiled by the host's C++ compiler, run by the threads of workers.cpp on numpy's own memory."""
 
 from __future__ import annotations
 
@@ -10,18 +10,19 @@ import os
 import platform
 import sys
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ..proto.errors import DeviceError
-from . import cache
-from .compiler import compile_shared, compiler, library_path
+from . import cache, levels, prebuilt
+from .compiler import compile_shared, compiler, library_path, prebuilt_key
+from .kernel import Kernels
 from .schedule import Schedule
-from .signature import REALS, DType, Kernel, KernelFile, Parameter, addressof, char_at
+from .signature import HEADERS, REALS, SINGLE, DType, Kernel, KernelFile, Parameter, addressof, char_at
 
 SCALARS = {
     np.dtype(np.int32): ctypes.c_int,
@@ -29,6 +30,7 @@ SCALARS = {
     np.dtype(np.float32): ctypes.c_float,
     np.dtype(np.float64): ctypes.c_double,
 }
+WORKERS = Kernels(HEADERS / "workers.cpp", "-pthread")
 STOP = np.zeros(1, np.int32)  # whether kernels that run are to end, as SIGINT has come
 HUGE = 2**21  # bytes of a page of the larger kind
 
@@ -41,25 +43,6 @@ def threads() -> int:
             raise DeviceError(f"BOXPRESSO_THREADS must be a whole number from 1, got {wanted!r}")
         return int(wanted)
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-@contextmanager
-def patient_workers() -> Iterator[None]:
-    """While a library is loaded: lets OpenMP's workers sleep while they wait, unless OMP_WAIT_POLICY is set already.
-
-    OpenMP reads that variable when its library is first loaded. On a machine that others use too, a worker that spins takes
-    the core from the one that it waits for: measured, a training step took 66 ms with sleeping and 1268 ms with spinning
-    workers. Spinning for 0.1 ms only (GOMP_SPINCOUNT) brought a step from 25 to 18 ms on an idle machine, and to 50 to
-    140 ms where one other process was busy.
-    """
-    if "OMP_WAIT_POLICY" in os.environ:
-        yield
-        return
-    os.environ["OMP_WAIT_POLICY"] = "passive"
-    try:
-        yield
-    finally:
-        del os.environ["OMP_WAIT_POLICY"]
 
 
 def zeros(size: int) -> np.ndarray[Any, np.dtype[np.uint8]]:
@@ -91,9 +74,9 @@ class Forked:
 
 
 def forked() -> bool:
-    """Whether this process is a fork of another Python, in which OpenMP may have workers already.
+    """Whether this process is a fork of another Python, in which workers may have been started already.
 
-    They are not forked with it, but OpenMP waits for them. So a fork works with one worker, like a worker of torch's
+    They are not forked with it, but a launch would wait for them. So a fork works with one worker, like a worker of torch's
     DataLoader; a process that is started anew (multiprocessing's "spawn", "forkserver") has all of them.
     """
     multiprocessing = sys.modules.get("multiprocessing")  # whose processes have imported it
@@ -119,14 +102,30 @@ if hasattr(os, "register_at_fork"):
 def load_library(path: Path) -> ctypes.CDLL:
     """A compiled file of kernels. Raises DeviceError where the system does not take it."""
     try:
-        library = ctypes.CDLL(str(path))
-        library.set_stop(STOP.ctypes.data_as(ctypes.c_void_p))
-        return library
-    except (OSError, AttributeError) as error:
+        return ctypes.CDLL(str(path))
+    except OSError as error:
         raise DeviceError(
             f"the compiled kernels {path} cannot be loaded: {error}; if programs may not be run from that file system, set "
             "BOXPRESSO_CACHE to a folder on another one"
         ) from error
+
+
+class Library:
+    """The kernels of a file, compiled: in a library of their own, or in one of many whose names end in `suffix`.
+
+    `on_threads` is the address of what runs the shares of a launch. Raises DeviceError for a library that has other things.
+    """
+
+    def __init__(self, library: ctypes.CDLL, on_threads: int, suffix: str = "") -> None:
+        self.library, self.suffix = library, suffix
+        try:
+            self.function("connect_kernels")(STOP.ctypes.data_as(ctypes.c_void_p), ctypes.c_void_p(on_threads))
+        except AttributeError as error:
+            raise DeviceError(f"{library._name} has none of our kernels: {error}") from error
+
+    def function(self, name: str) -> Any:
+        """A function by the name that it has without the suffix."""
+        return getattr(self.library, name + self.suffix)
 
 
 def lacking(size: int, kernel: object) -> str:
@@ -142,12 +141,14 @@ class Cpu:
     deterministic = True
 
     def __init__(self) -> None:
-        self.libraries: dict[tuple[KernelFile, str], ctypes.CDLL] = {}
+        self.libraries: dict[tuple[KernelFile, str], Library] = {}
         self.functions: dict[tuple[Kernel, DType], tuple[Any, list[tuple[int, Parameter, DType]]]] = {}
         self.steps: dict[tuple[Kernel, DType], tuple[int, list[tuple[int, Parameter, DType]], list[Any]]] = {}
         self.lock = threading.Lock()
+        self.on_threads = 0
         self.memo: dict[Any, Any] = {}
         self.workers = 1 if forked() else threads()
+        levels.asked()  # a wrong $BOXPRESSO_CPU is told at once
         self.schedule = Schedule()
 
     def with_stream(self, fast_math: bool = False) -> Cpu:
@@ -157,21 +158,36 @@ class Cpu:
     # KernelFile
 
     def build(self, kernels: KernelFile, real: DType) -> None:
-        """Compiles a file of kernels for `real`, or takes it from the cache."""
+        """Takes a file of kernels for `real` from those that were compiled ahead or from the cache, or compiles it."""
         key = kernels, REALS[np.dtype(real)]
         if key not in self.libraries:
+            made = prebuilt_key(*key)
+            library, suffix = prebuilt.find(made), prebuilt.suffix(made)
             try:
-                path = compile_shared(*key)
+                path = Path() if library else compile_shared(*key)
             except DeviceError as error:  # no compiler: the traceback ends here, not deep in the cache
+                if prebuilt.ladder():
+                    why = "is not among the kernels that were compiled ahead, or its text, a header or an option was changed"
+                    error = DeviceError(f"{kernels.path.name} {why}: {error}")
                 raise error.with_traceback(None) from None
-            with self.lock, patient_workers():
+            on_threads = 0 if kernels is WORKERS else self.address_of_threads()
+            with self.lock:
                 if key not in self.libraries:
-                    self.libraries[key] = load_library(path)
+                    self.libraries[key] = Library(library or load_library(path), on_threads, suffix if library else "")
+
+    def address_of_threads(self) -> int:
+        """The address of what runs the shares of a launch in threads: on_threads of workers.cpp."""
+        if self.on_threads == 0:
+            address = np.zeros(1, np.uint64)
+            self.launch(WORKERS.kernel("address_of_threads"), SINGLE, (1, address.view(np.int32)))
+            self.on_threads = int(address[0])
+        return self.on_threads
 
     def built(self, kernels: KernelFile, real: DType) -> bool:
-        """Whether a file of kernels is compiled already, in this process or in the cache."""
+        """Whether a file of kernels is compiled already: in this process, ahead, or in the cache."""
         key = kernels, REALS[np.dtype(real)]
-        return key in self.libraries or cache.there(library_path(*key))
+        known = key in self.libraries or prebuilt.find(prebuilt_key(*key)) is not None
+        return known or cache.there(library_path(*key))
 
     def launch(self, kernel: Kernel, real: DType, args: Sequence[Any]) -> None:
         """Runs a kernel: checks its arguments, and lets the schedule choose how many workers run it."""
@@ -220,7 +236,7 @@ class Cpu:
     def function(self, kernel: Kernel, real: DType) -> tuple[Any, list[tuple[int, Parameter, DType]]]:
         """The compiled function that runs a kernel, and which of its arguments are arrays or structs, and of what dtype."""
         self.build(kernel.file, real)
-        function = getattr(self.libraries[kernel.file, REALS[real]], f"run_{kernel.name}")
+        function = self.libraries[kernel.file, REALS[real]].function(f"run_{kernel.name}")
         function.restype = ctypes.c_longlong
         by_address = [p.pointer or p.struct is not None for p in kernel.parameters]
         function.argtypes = [ctypes.c_int] + [
@@ -236,7 +252,7 @@ class Cpu:
         known = self.steps.get((kernel, real))
         if known is None:
             _, wanted = self.function(kernel, real)
-            function = getattr(self.libraries[kernel.file, REALS[real]], f"step_{kernel.name}")
+            function = self.libraries[kernel.file, REALS[real]].function(f"step_{kernel.name}")
             by_address = {i for i, _, _ in wanted}
             scalars = [None if i in by_address else SCALARS[p.dtype(real)] for i, p in enumerate(kernel.parameters)]
             address = ctypes.cast(function, ctypes.c_void_p).value or 0
@@ -267,10 +283,13 @@ class Cpu:
 
     def describe(self) -> str:
         """The line of `boxpresso device_query`."""
+        ahead = f"kernels of {prebuilt.ladder()[0]} compiled ahead; others " if prebuilt.ladder() else ""
         try:
-            kernels = f"kernels compiled with {' '.join(compiler())}"
+            level = levels.asked()
+            kernels = f"compiled with {' '.join(compiler())}{f' for {level}' if level else ''}"
         except DeviceError as error:
-            kernels = f"but kernels cannot be compiled: {error}"
+            kernels = f"cannot be compiled: {error}"
+        kernels = f"{ahead or ('but kernels ' if kernels.startswith('cannot') else 'kernels ')}{kernels}"
         model = platform.processor() or platform.machine()
         if os.path.exists("/proc/cpuinfo"):
             for line in Path("/proc/cpuinfo").read_text(errors="replace").splitlines():

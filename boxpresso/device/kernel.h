@@ -53,7 +53,7 @@ DEVICE void raise_to(int* at, int value) { atomicMax(at, value); }
 #include <cstddef>
 #undef _GLIBCXX_USE_STD_SPEC_FUNCS  // GCC's <cmath> is two thirds special functions, which took a third of a small file's compiling
 #include <cmath>
-#define KERNEL extern "C" void
+#define KERNEL static __attribute__((noinline)) void  // the launchers that device/compiler.py appends have C's names
 #define DEVICE static inline
 #define SHARED
 #define BARRIER()
@@ -63,7 +63,7 @@ template <class T>
 DEVICE constexpr T min(T a, T b) { return b < a ? b : a; }
 template <class T>
 DEVICE constexpr T max(T a, T b) { return a < b ? b : a; }
-static thread_local int worker = 0, workers = 1;  // set by the launcher that device/host.py appends to the text
+static thread_local int worker = 0, workers = 1;  // set by workers.h
 static volatile int never = 0, *stop_at = &never;  // where it says that the caller waits no longer: see interrupt.h
 DEVICE int share_of(int n, int id) { return int((long long)n * id / workers); }
 #define GRID_LOOP(i, n) for (int i = share_of(n, worker), i##_end = share_of(n, worker + 1); i < i##_end; ++i)

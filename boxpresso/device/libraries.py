@@ -1,4 +1,4 @@
-"""NVIDIA's libraries: which cuBLAS and cuDNN are used, if any.
+"""NVIDIA's libraries: which cuBLAS, cuDNN and NCCL are used, if any.
 
 One that the process has loaded already, such as torch's, is taken before all others: two copies of one library in a process
 disturb each other. Then come the wheels of this Python, which a torch that is imported later would load, and the system's.
@@ -17,20 +17,20 @@ from ..proto.errors import DeviceError
 from .context import driver_version
 from .prototypes import Prototypes, declare
 
-WHEELS = {"cublas": ("nvidia.cu13", "nvidia.cublas"), "cudnn": ("nvidia.cudnn",)}  # the packages that hold their files
+WHEELS = {  # the packages that hold their files
+    "cublas": ("nvidia.cu13", "nvidia.cublas"), "cudnn": ("nvidia.cudnn",), "nccl": ("nvidia.nccl",),
+}  # fmt: skip
 BUNDLES = ("torch",)  # packages that may bring copies of their own
-PARTS = {
-    "cublas": ("cublasLt",),
-    "cudnn": (),
-}  # libraries that one needs, which a wheel's loader may not find by itself
+PARTS = {"cublas": ("cublasLt",)}  # libraries that one needs, which a wheel's loader may not find by itself
 refused: dict[str, str] = {}  # of a library that is there, but not used: why
 
 Needs = Callable[[ctypes.CDLL], int]  # the number of the CUDA that a library is for, such as 13
 
 
-def wanted() -> bool:
-    """Whether NVIDIA's libraries are to be used: BOXPRESSO_LIBRARIES=0 says no, so that our own kernels do all work."""
-    return os.environ.get("BOXPRESSO_LIBRARIES") != "0"
+def wanted(name: str) -> bool:
+    """Whether a library is to be used: BOXPRESSO_LIBRARIES=0 leaves all out, BOXPRESSO_LIBRARIES=cublas,cudnn all but these."""
+    value = os.environ.get("BOXPRESSO_LIBRARIES", "1")
+    return value != "0" and (value in ("", "1") or name in value.split(","))
 
 
 def folders(name: str) -> list[Path]:
@@ -62,7 +62,7 @@ def installed(name: str, versions: Sequence[int]) -> Iterator[ctypes.CDLL]:
             file = folder / f"lib{name}.so.{version}"
             try:
                 if file.exists():
-                    for part in PARTS[name]:
+                    for part in PARTS.get(name, ()):
                         ctypes.CDLL(str(folder / f"lib{part}.so.{version}"))
                     yield ctypes.CDLL(str(file))
             except OSError:
@@ -83,8 +83,8 @@ def find(
 ) -> ctypes.CDLL | None:
     """A library of NVIDIA's: one that is loaded, else one that is installed.
 
-    None where there is none, or with BOXPRESSO_LIBRARIES=0. One that lacks a function of `prototypes` is passed over, and so is
-    one of a newer CUDA than the driver's, which could not even make a handle; with a warning where no other is left.
+    None where there is none, or BOXPRESSO_LIBRARIES leaves it out. One that lacks a function of `prototypes` is passed over,
+    and so is one of a newer CUDA than the driver's, which could not even make a handle; with a warning where no other is left.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def find(
     otherwise
         What is done without it, for the warning.
     """
-    if not wanted():
+    if not wanted(name):
         return None
     driver = driver_version() // 1000
     too_new: list[tuple[int, str]] = []
@@ -152,15 +152,20 @@ class Unsuitable(DeviceError):
     """A library that is not for this GPU or this driver."""
 
 
-def described(name: str, library: ctypes.CDLL | None, version: str, use: str, otherwise: str) -> str:
-    """The line of `boxpresso device_query` for a library: what it is used for, or what is done without it."""
+def described(
+    name: str, library: ctypes.CDLL | None, version: str, use: str, otherwise: str, wheel: str = "'boxpresso[cuda{}]'"
+) -> str:
+    """The line of `boxpresso device_query` for a library: what it is used for, or what is done without it.
+
+    wheel: what pip installs to bring it, with {} for the CUDA.
+    """
     package = name.lower()
     if package in refused:
         return f"{name}: not used, {otherwise}: {refused[package]}"
     if library is not None:
         return f"{name}: {version}, {library._name}, for {use}"
-    if not wanted():
-        return f"{name}: not used, as BOXPRESSO_LIBRARIES=0 says; {otherwise}"
+    if not wanted(package):
+        return f"{name}: not used, as BOXPRESSO_LIBRARIES={os.environ['BOXPRESSO_LIBRARIES']} says; {otherwise}"
     cuda = driver_version() // 1000
-    extra = f"cuda{cuda}" if cuda in (12, 13) else "cuda13"
-    return f"{name}: not found, {otherwise}; pip install 'boxpresso[{extra}]' brings it, unless torch has brought one"
+    wheel = wheel.format(cuda if cuda in (12, 13) else 13)
+    return f"{name}: not found, {otherwise}; pip install {wheel} brings it, unless torch has brought one"

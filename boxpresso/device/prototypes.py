@@ -1,6 +1,6 @@
 """What the functions of NVIDIA's libraries take, as their headers have it: ctypes would pass every number as 32 bits.
 
-tests/device/test_cuda_prototypes.py compares this with cuda.h, cublas_v2.h and cudnn.h.
+tests/device/test_cuda_prototypes.py compares this with cuda.h, cublas_v2.h, cudnn.h and nccl.h.
 """
 
 from __future__ import annotations
@@ -12,6 +12,13 @@ P, C, U = ctypes.c_void_p, ctypes.c_int, ctypes.c_uint  # a pointer or handle, a
 Z, D, L, X = ctypes.c_size_t, ctypes.c_double, ctypes.c_longlong, ctypes.c_ulonglong
 S = ctypes.c_char_p
 
+
+class UniqueId(ctypes.Structure):
+    """ncclUniqueId: by what the ranks of a communicator find each other. It is passed by value."""
+
+    _fields_ = [("internal", ctypes.c_byte * 128)]
+
+
 Prototypes = Mapping[str, tuple[type, ...]]  # by name: the result, then the arguments
 
 DRIVER: Prototypes = {
@@ -22,6 +29,7 @@ DRIVER: Prototypes = {
     "cuCtxPopCurrent_v2": (C, P),
     "cuGetErrorString": (C, C, P),
     "cuEventCreate": (C, P, U),
+    "cuEventQuery": (C, P),
     "cuEventRecord": (C, P, P),
     "cuEventDestroy_v2": (C, P),
     "cuStreamWaitEvent": (C, P, P, U),
@@ -79,6 +87,18 @@ CUDNN: Prototypes = {
     **{f"cudnnGetConvolution{kind}WorkspaceSize": SPACE for kind in KINDS},
     **{f"cudnnConvolution{kind}": CONVOLVE for kind in KINDS},
     "cudnnConvolutionBiasActivationForward": (C, P, P, P, P, P, P, P, C, P, Z, P, P, P, P, P, P, P, P),
+}
+NCCL: Prototypes = {
+    "ncclGetVersion": (C, P),
+    "ncclGetUniqueId": (C, P),
+    "ncclCommInitRankConfig": (C, P, C, UniqueId, C, P),
+    "ncclCommGetAsyncError": (C, P, P),
+    "ncclCommAbort": (C, P),
+    "ncclGetErrorString": (S, C),
+    "ncclGetLastError": (S, P),
+    "ncclGroupStart": (C,),
+    "ncclGroupEnd": (C,),
+    "ncclAllReduce": (C, P, P, Z, C, C, P, P),
 }
 LATER = ("cublasGetStatusString", "cudnnGetLastErrorString")  # what older versions do not have
 

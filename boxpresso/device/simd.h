@@ -54,6 +54,8 @@ DEVICE Columns fused_span(Columns a, Columns b, Columns sum, LaneSpan span) { re
 #endif
 #elif defined(__SSE__)
 #include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
 #endif
 
 // The widest registers, and how many vectors there are. Compilers disagree about __BIGGEST_ALIGNMENT__ (clang's is 16 whatever the machine), so it is not asked.
@@ -65,7 +67,15 @@ DEVICE Columns fused_span(Columns a, Columns b, Columns sum, LaneSpan span) { re
 #define REGISTERS 16
 #else
 #define VECTOR_BYTES 16
+#if defined(__aarch64__)
+#define REGISTERS 32
+#define BY_LANE 1
+#else
 #define REGISTERS 16
+#endif
+#endif
+#if !defined(BY_LANE)
+#define BY_LANE 0  // whether a product takes one of its factors from any lane of a register: then they are loaded as vectors
 #endif
 
 #define COLUMNS int(VECTOR_BYTES / sizeof(Real))
@@ -135,6 +145,8 @@ DEVICE Columns held(Columns value) {
   asm("" : "+v"(value));
 #elif defined(__SSE__)
   asm("" : "+x"(value));
+#elif defined(__aarch64__)
+  asm("" : "+w"(value));
 #endif
   return value;
 }
@@ -147,6 +159,9 @@ DEVICE Columns fused(const Columns& a, const Columns& b, const Columns& sum) {
 #elif defined(__FMA__)
   if constexpr (sizeof(Real) == 4) return (Columns)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)sum);
   else return (Columns)_mm256_fmadd_pd((__m256d)a, (__m256d)b, (__m256d)sum);
+#elif defined(__aarch64__)
+  if constexpr (sizeof(Real) == 4) return (Columns)vfmaq_f32((float32x4_t)sum, (float32x4_t)a, (float32x4_t)b);
+  else return (Columns)vfmaq_f64((float64x2_t)sum, (float64x2_t)a, (float64x2_t)b);
 #else
   return sum + a * b;
 #endif
@@ -164,6 +179,11 @@ DEVICE Columns pick(const Columns& a, const Columns& b, const Picks& at) {
   if constexpr (sizeof(Real) == 4) {
     const __m256 one = _mm256_permutevar8x32_ps((__m256)a, *(const __m256i_u*)&at), two = _mm256_permutevar8x32_ps((__m256)b, *(const __m256i_u*)&at);
     return (Columns)_mm256_blendv_ps(one, two, _mm256_castsi256_ps(_mm256_slli_epi32(*(const __m256i_u*)&at, 28)));
+  }
+#elif defined(__aarch64__)
+  if constexpr (sizeof(Real) == 4) {  // a table of bytes: number i has those from 4 i on
+    const uint32x4_t bytes = vmlaq_n_u32(vdupq_n_u32(0x03020100), (uint32x4_t)(*(const int32x4_t*)&at), 0x04040404);
+    return (Columns)vqtbl2q_u8({{(uint8x16_t)a, (uint8x16_t)b}}, (uint8x16_t)bytes);
   }
 #endif
   for (int i = 0; i < COLUMNS; ++i) result[i] = ((const Real*)both)[at[i]];
@@ -190,6 +210,14 @@ DEVICE void pick_real_pairs(const Real* from, const Picks& at, Columns& first, C
     const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
     first = (Columns)_mm512_permutex2var_ps(lower, even, upper);
     second = (Columns)_mm512_permutex2var_ps(lower, _mm512_add_epi32(even, _mm512_set1_epi32(1)), upper);
+    return;
+  }
+#elif defined(__aarch64__)
+  if constexpr (sizeof(Real) == 4) {
+    const auto pair = [&](int i) { return vld1_f32((const float*)from + at[i]); };
+    const float32x4_t lower = vcombine_f32(pair(0), pair(1)), upper = vcombine_f32(pair(2), pair(3));
+    first = (Columns)vuzp1q_f32(lower, upper);
+    second = (Columns)vuzp2q_f32(lower, upper);
     return;
   }
 #endif

@@ -90,8 +90,8 @@ class Net(Batched):
         None runs what the weights are made for: in 8 bits those layers for which a file of `boxpresso quantize` has scales, on
         the CPU, and all others in float32. "int8" is an error for weights without scales and where 8 bits cannot run; "float32"
         leaves scales alone. "bf16" rounds the factors of convolutions and inner products in such a plan to bfloat16, of 8
-        significant bits, and sums in float32, where that is faster; the CPU must have AVX512-BF16. Results then differ by some
-        1e-2 of the largest value.
+        significant bits, and sums in float32, where that is faster; the CPU must have AVX512-BF16 or ARM's BF16. Results then
+        differ by some 1e-2 of the largest value.
 
     Attributes
     ----------
@@ -157,8 +157,8 @@ class Net(Batched):
         self.after_backward: list[Callable[[int], None]] = []  # called with the number of each layer after its backward
         planned = optimize and phase == "TEST" and not self.param.force_backward
         bf16 = wants_bf16(precision, self.device, self.dtype, planned)
-        self._precision = precision
         self.quantization: Quantization | None = None
+        self._precision = precision
         self._make_layers(compiled=not (planned or lazy))  # a plan may need others
         build_all(self.device, self._make_runner(planned, optimize, fast_math, bf16, lazy), self.dtype)
         if self.sources and not lazy:

@@ -86,7 +86,8 @@ def kind_of(x: Any) -> Any:
     if type(x) is np.ndarray:
         return (x.shape, x.dtype) if x.flags.c_contiguous and x.dtype.kind != "V" else UNKNOWN
     if type(x) is Array:
-        return Array, x.shape, x.buffer.dtype, x.buffer.gpu.index
+        buffer = x.buffer
+        return Array, x.shape, buffer.dtype.num, buffer.gpu.index
     if not hasattr(x, "shape") or not hasattr(x, "dtype"):
         return UNKNOWN
     kind, index = place(x)
@@ -150,7 +151,7 @@ def on_host(x: Any) -> np.ndarray:
 def new(device: Cuda, shape: Sequence[int], dtype: Any) -> Array:
     """An array of a GPU whose elements may be anything."""
     count = math.prod(shape)
-    memory = device.allocate(max(count, 1) * np.dtype(dtype).itemsize)
+    memory = device.lend(max(count, 1) * np.dtype(dtype).itemsize)
     return Array(Buffer.over(device, dtype, count, memory=memory), shape)
 
 

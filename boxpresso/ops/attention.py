@@ -37,4 +37,4 @@ def multi_scale_deformable_attn(
     >>> multi_scale_deformable_attn(value, [[2, 2]], [0], place, np.ones((1, 1, 1, 1, 1), np.float32)).item()
     1.5
     """
-    return Plan("MultiScaleDeformableAttention", {}, remembers=False, half=True)
+    return Plan("MultiScaleDeformableAttention", {}, remembers=False)

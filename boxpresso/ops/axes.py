@@ -26,4 +26,4 @@ def permute(x: Any, dims: Sequence[int]) -> Plan:
     order = [axis % len(x.shape) if -len(x.shape) <= axis < len(x.shape) else axis for axis in dims]
     if sorted(order) != list(range(len(x.shape))):
         raise BoxpressoError(f"dims must name each axis of shape {tuple(x.shape)} once, got {tuple(dims)}")
-    return Plan("Permute", {"permute_param": {"order": order}}, {"sharing": False}, remembers=False, half=True)
+    return Plan("Permute", {"permute_param": {"order": order}}, {"sharing": False}, remembers=False)

@@ -1,10 +1,13 @@
 """The operators as torch's own: torch.ops.boxpresso.roi_align and so on, with a schema, shapes without data, and gradients.
 
-torch.compile and torch.export take them as they are. Importing boxpresso.ops.torch registers them.
+torch.compile and torch.export take them as they are. Importing boxpresso.ops.torch registers them. None of them can be part of
+a CUDA graph that torch captures (device/foreign.py: refuse_capture), and their tag says so: in torch.compile's mode
+"reduce-overhead" they lie between two graphs.
 """
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -103,6 +106,14 @@ def empty_gradient(op: Operator[...], x: Any, index: int, options: dict[str, Any
 # Registration
 
 
+def custom(name: str, function: Callable[..., Any], schema: str) -> Any:
+    """An operator of torch's that changes none of its arguments, and is in no CUDA graph."""
+    tag = getattr(torch._C.Tag, "cudagraph_unsafe", None)
+    takes_tags = "tags" in inspect.signature(torch.library.custom_op).parameters  # older ones do not
+    tags = {"tags": (tag,)} if tag is not None and takes_tags else {}
+    return torch.library.custom_op(f"{NAMESPACE}::{name}", function, mutates_args=(), schema=schema, **tags)
+
+
 def bound(op: Operator[...], args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
     """The arrays and the other arguments; torch gives all by position, also those that have a name alone."""
     return op.bind(**dict(zip(op.names, args)), **kwargs)
@@ -114,7 +125,7 @@ def register(op: Operator[...]) -> None:
 
     def forward(*args: Any, **kwargs: Any) -> Any:
         inputs, options = bound(op, args, kwargs)
-        return Call(op, detached(inputs), options).forward()
+        return op.cached(detached(inputs), options, (), Call.forward)
 
     def fake(*args: Any, **kwargs: Any) -> Any:
         inputs, options = bound(op, args, kwargs)
@@ -122,19 +133,17 @@ def register(op: Operator[...]) -> None:
 
     def backward(grad: Any, wanted: Sequence[bool], *args: Any, **kwargs: Any) -> list[Any]:
         inputs, options = bound(op, args, kwargs)
-        call = Call(op, detached(inputs), options)
-        return [g for g in call.backward(grad.detach(), list(wanted)) if g is not None]
+        asked, given = tuple(wanted), grad.detach()
+        gradients = op.cached(detached(inputs), options, ("backward",), lambda call: call.backward(given, asked))
+        return [g for g in gradients if g is not None]
 
     def fake_backward(grad: Any, wanted: Sequence[bool], *args: Any, **kwargs: Any) -> list[Any]:
         inputs, options = bound(op, args, kwargs)
         pairs = enumerate(zip(inputs, wanted))
         return [empty_gradient(op, x, i, options) for i, (x, asked) in pairs if asked and x is not None]
 
-    custom = partial(torch.library.custom_op, mutates_args=())
-    one = custom(f"{NAMESPACE}::{name}", forward, schema=f"({arguments}) -> Tensor")
-    back = custom(
-        f"{NAMESPACE}::{name}_backward", backward, schema=f"(Tensor grad, bool[] wanted, {arguments}) -> Tensor[]"
-    )
+    one = custom(name, forward, f"({arguments}) -> Tensor")
+    back = custom(f"{name}_backward", backward, f"(Tensor grad, bool[] wanted, {arguments}) -> Tensor[]")
     one.register_fake(fake)
     back.register_fake(fake_backward)
     one.register_autograd(partial(gradients, op), setup_context=partial(remember, op))
@@ -181,8 +190,7 @@ def register_suppression(name: str, function: Callable[..., Any], arguments: str
         count = torch.library.get_ctx().new_dynamic_size()
         return scores.new_empty(count, dtype=torch.int64)
 
-    schema = f"(Tensor boxes, Tensor scores, {arguments}) -> Tensor"
-    torch.library.custom_op(f"{NAMESPACE}::{name}", run, mutates_args=(), schema=schema).register_fake(fake)
+    custom(name, run, f"(Tensor boxes, Tensor scores, {arguments}) -> Tensor").register_fake(fake)
 
 
 # A whole layer
@@ -257,12 +265,10 @@ def register_all() -> None:
     register_suppression("nms", suppressed, "float iou_threshold, int offset=0")
     register_suppression("batched_nms", suppressed_by_class, "Tensor idxs, float iou_threshold")
     register_suppression("nms_rotated", suppressed_rotated, "float iou_threshold, bool clockwise=True")
-    custom = partial(torch.library.custom_op, mutates_args=())
-    schema = "(Tensor[] bottoms, str layer, str kind, int tops, int[] tail) -> Tensor[]"
-    whole = custom(f"{NAMESPACE}::layer", run_layer, schema=schema)
+    whole = custom("layer", run_layer, "(Tensor[] bottoms, str layer, str kind, int tops, int[] tail) -> Tensor[]")
     whole.register_fake(fake_layer)
     schema = "(Tensor[] grads, Tensor[] bottoms, str layer, bool[] wanted) -> Tensor[]"
-    custom(f"{NAMESPACE}::layer_backward", layer_backward, schema=schema).register_fake(fake_layer_backward)
+    custom("layer_backward", layer_backward, schema).register_fake(fake_layer_backward)
     whole.register_autograd(layer_gradients, setup_context=remember_layer)
 
 

@@ -9,6 +9,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Generic, ParamSpec, cast
 
 from ..device import Blob, strides
@@ -16,7 +17,7 @@ from ..device.array import Array
 from ..device.cuda import Cuda
 from ..device.kernel import real_of
 from ..device.tape import TRIES, Tape, Unrecordable
-from ..layers.core import Layer, check_arity, make_layer, strided
+from ..layers.core import Layer, Trait, check_arity, make_layer, strided, traits_of
 from ..proto import LayerParameter
 from ..proto.errors import BoxpressoError, LayerError
 from . import arrays, memory
@@ -40,7 +41,6 @@ class Plan:
     keeps: bool = (
         False  # whether its forward stores what backward would else compute again if its attribute `keep` is set
     )
-    half: bool = False  # whether the layer takes images of 16 bits itself, with regions in float32
     last: bool = False  # whether it takes images with the channels last, when its attribute `last` is set
 
 
@@ -75,9 +75,8 @@ class Operator(Generic[P]):
         self.signature = inspect.signature(describe)
         parameters = self.signature.parameters.values()
         self.names = [p.name for p in parameters]
-        self.known = frozenset(self.names)
+        self.forms: set[tuple[Any, ...]] = set()  # ways to give arguments that fit: how many by position, which by name
         self.options = [name for name in self.names if name not in self.inputs]
-        self.positional = sum(p.kind is p.POSITIONAL_OR_KEYWORD for p in parameters)
         self.defaults = {p.name: p.default for p in parameters if p.default is not p.empty}
         functools.update_wrapper(self, describe)
         self.__signature__ = self.signature.replace(return_annotation=Any)  # what help() shows
@@ -89,27 +88,33 @@ class Operator(Generic[P]):
     def cached(
         self, inputs: list[Any], options: dict[str, Any], more: tuple[Any, ...], run: Callable[[Call], Any]
     ) -> Any:
-        """What `run` gives for the call of these arguments, one of this thread's cache that serves arrays of their kind,
-        or a new one. more: what else tells kinds of calls from each other."""
-        calls: OrderedDict[Any, Call] = local.__dict__.setdefault("calls", OrderedDict())
+        """What `run` gives for the call of these arguments that `open` gives."""
+        call = self.open(inputs, options, more)
+        result = run(call)
+        call.close()
+        return result
+
+    def open(self, inputs: list[Any], options: dict[str, Any], more: tuple[Any, ...]) -> Call:
+        """The call of these arguments: one of this thread's cache that serves arrays of their kind, or a new one. It is the
+        caller's until its `close`.
+
+        more: what else tells kinds of calls from each other.
+        """
+        calls: OrderedDict[Any, Call] | None = local.__dict__.get("calls")
+        if calls is None:
+            calls = local.calls = OrderedDict()
         key: Any = self, more, *options.values(), *map(arrays.kind_of, inputs)
         try:
             call = calls.pop(key, None)
         except TypeError:  # an option that cannot be part of a key
-            return run(Call(self, inputs, options))
+            return Call(self, inputs, options)
         if call is not None:
             call.take(inputs)
-            result = run(call)
-        else:
-            call = Call(self, inputs, options)
-            result = run(call)
-            if not call.reusable:
-                return result
-        call.release()
-        calls[key] = call  # the latest is the last
-        while len(calls) > LAYERS:
-            calls.popitem(last=False)
-        return result
+            return call
+        call = Call(self, inputs, options)
+        if call.reusable:
+            call.place = calls, key
+        return call
 
     def backward(self, grad: Any, *args: Any, wanted: Sequence[str] | None = None, **kwargs: Any) -> dict[str, Any]:
         """The gradients of sum(grad * result), by the names of the inputs.
@@ -142,14 +147,15 @@ class Operator(Generic[P]):
 
     def bind(self, *args: Any, **kwargs: Any) -> tuple[list[Any], dict[str, Any]]:
         """The arrays, in the order of `inputs` (None: not given), and the other arguments."""
+        form = len(args), *kwargs
         values = {**self.defaults, **dict(zip(self.names, args)), **kwargs}
-        twice = bool(kwargs) and not kwargs.keys().isdisjoint(self.names[: len(args)])
-        if len(args) > self.positional or twice or values.keys() != self.known:
+        if form not in self.forms:
             try:
                 self.signature.bind(*args, **kwargs)
             except TypeError as error:
                 taken = ", ".join(f"{n}={self.defaults[n]!r}" if n in self.defaults else n for n in self.names)
                 raise TypeError(f"{self.__name__}() {error}; it takes {taken}") from None  # type: ignore[attr-defined]
+            self.forms.add(form)
         inputs = [values[name] for name in self.inputs]
         if self.regions is not None and type(inputs[self.regions]) in (list, tuple):
             inputs[self.regions] = arrays.regions_of(inputs[self.regions], inputs[0], self.columns)
@@ -181,8 +187,12 @@ class Call:
             raise BoxpressoError(f"layout must be 'NCHW' or 'NHWC', got {layout!r}")
         self.inputs, self.options, first = inputs, options, inputs[0]
         self.device = arrays.device_of(first)
-        self.tape: Tape | None = None  # its launches
-        self.tries = 0
+        self.kept: Any = None  # the result, where the layer's backward may read it in the caller's memory
+        self.place: tuple[OrderedDict[Any, Call], Any] | None = (
+            None  # the cache that it goes back to, and its key there
+        )
+        self.tapes: dict[Any, Tape] = {}  # its launches, by what they are of
+        self.tries = 0  # how often what it does could not be recorded
         self.results = arrays.Results(first, self.device)
         # An image in torch's memory format of that name is taken as it lies in memory.
         self.turned = layout == "NCHW" and "layout" in op.names and arrays.channels_last(first)
@@ -199,7 +209,7 @@ class Call:
         self.arrays: list[Any] = [x, *rest]
         self.shapes = tuple(None if a is None else a.shape for a in self.arrays)
         self.plan, self.key = self.describe()
-        self.half = halves and self.plan.half and self.outer != self.dtype
+        self.half = halves and self.outer != self.dtype and Trait.SIXTEEN_BITS in traits_of(self.plan.type)
         self.inner = self.outer if self.half else self.dtype  # the dtype of the layer's image and result
         if not self.half:
             self.arrays[0] = x = arrays.take(x, self.device, self.dtype)
@@ -235,9 +245,19 @@ class Call:
                 blob.borrow(array)
             self.borrowed = True
 
+    def close(self) -> None:
+        """Goes back to the cache, without the caller's arrays."""
+        if self.place is None:
+            return
+        self.release()
+        calls, key = self.place
+        calls[key] = self  # the latest is the last
+        while len(calls) > LAYERS:
+            calls.popitem(last=False)
+
     def release(self) -> None:
         """Lets go of the caller's arrays."""
-        self.inputs, self.arrays, self.lent, self.results.like = [], [], [], None
+        self.inputs, self.arrays, self.lent, self.results.like, self.kept = [], [], [], None, None
         if self.borrowed:
             own = self.top[0]._data if self.top[0]._data is self.own else None  # that a tape may write to
             for blob in (*self.bottoms, *self.top):
@@ -343,37 +363,41 @@ class Call:
             self.run(keep)
 
         with self.cached.lock:
-            self.launch(work, [*self.arrays, ours] if direct and top.count else None)
+            self.launch(work, [*self.arrays, ours] if direct and top.count else None, keep)
+            self.cached.ran = self.cached.user is self.token
+        if keep:  # a backward may look at the result, also where the layer did not run for it
+            self.borrow()
+            self.kept = ours if direct and top.count else None
+            if self.kept is not None:
+                top.borrow(ours)
         if not direct and top.count:
             self.hand_over(top.data, ours, self.turns and image)
         self.finish()
         return self.outwards(result)
 
-    def launch(self, work: Callable[[], None], taken: Sequence[Any] | None) -> None:
+    def launch(self, work: Callable[[], None], taken: Sequence[Any] | None, kind: Any) -> None:
         """Does `work`. On a GPU the launches of a call that has come before are made again, on the arrays that are `taken` now
-        (None: it is not known which they are)."""
+        (None: it is not known which they are). kind: what tells the works of this call from each other."""
         if not self.again or taken is None or not isinstance(self.device, Cuda) or self.device.debug:
             work()
             return
         cached, device = self.cached, self.device
         there: list[Array] = [array for array in taken if array is not None]
-        addresses, others = [], set()
-        for i, array in enumerate(there):
-            addresses.append(array.address(i >= self.count))
-            if array.buffer.device is not device:
-                others.add(cast(Cuda, array.buffer.device))
+        addresses = [array.address(i >= self.count) for i, array in enumerate(there)]
+        others = {cast(Cuda, array.buffer.device) for array in there} - {device}
         if others:
             device.wait_for(others)
-        if self.tape is not None and self.tape.fits(addresses):
-            self.tape.play(addresses)
+        tape = self.tapes.get(kind)
+        if tape is not None and tape.fits(addresses):
+            tape.play(addresses)
             if cached.user is not self.token:  # what that one has left in the layer's memory is lost
                 cached.user = None
-        elif not self.record(work, there):
+        elif not self.record(work, there, kind):
             work()
         if others:
             device.let_wait(others)
 
-    def record(self, work: Callable[[], None], there: Sequence[Array]) -> bool:
+    def record(self, work: Callable[[], None], there: Sequence[Array], kind: Any) -> bool:
         """Does `work` and keeps what it launches; False where that cannot be, and it may have been done in part."""
         if self.tries == TRIES:
             return False
@@ -387,7 +411,7 @@ class Call:
             self.tries += 1
             return False
         if self.layer.pass_number == draws:
-            self.tape = tape
+            self.tapes[kind] = tape
         else:  # it draws random numbers, others each time
             self.tries = TRIES
         return True
@@ -430,10 +454,12 @@ class Call:
         ]
         results = [room for room in rooms if room is not None]
         with self.cached.lock:
-            taken: list[Any] | None = [*self.arrays, given]
+            stands = self.cached.ran and self.cached.user is self.token  # what the forward has left in the layer
+            taken: list[Any] | None = [*self.arrays, self.kept if stands else None, given]
             for _, ours, direct in results:
                 taken = [*taken, ours] if direct and ours.size and taken is not None else None
-            self.launch(lambda: self.run_back(given, rooms), taken if self.top[0].count else None)
+            work = partial(self.run_back, given, rooms)
+            self.launch(work, taken if self.top[0].count else None, (tuple(wanted), stands))
         self.finish()
         gradients = [None if room is None else room[0] for room in rooms]
         if self.turned and gradients[0] is not None:
@@ -490,6 +516,8 @@ def forget() -> None:
     >>> ops.forget()
     """
     memory.free.clear()
+    for device in list(Cuda.instances):
+        device.spares = {}
     local.__dict__.pop("layers", None)
     local.__dict__.pop("plans", None)
     local.__dict__.pop("calls", None)

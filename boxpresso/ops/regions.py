@@ -47,7 +47,7 @@ def roi_align(
     fields["pool_mode"] = pool_mode.upper()
     largest = pool_mode == "max"
     attributes = {"has_places": False} if largest else {}
-    return Plan("ROIAlign", {"roi_align_param": fields}, attributes, remembers=False, keeps=largest, half=True)
+    return Plan("ROIAlign", {"roi_align_param": fields}, attributes, remembers=False, keeps=largest)
 
 
 @operator("x", "rois")
@@ -77,9 +77,7 @@ def roi_pool(
     [[5.0, 7.0], [13.0, 15.0]]
     """
     parameter = {"roi_pooling_param": pooled(output_size, spatial_scale)}
-    return Plan(
-        "ROIPooling", parameter, {"mmcv": mmcv, "has_places": False}, remembers=False, keeps=True, half=True, last=True
-    )
+    return Plan("ROIPooling", parameter, {"mmcv": mmcv, "has_places": False}, remembers=False, keeps=True, last=True)
 
 
 def roi_pool_argmax(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
@@ -166,7 +164,7 @@ def roi_align_rotated(
     """
     fields = {**pooled(output_size, spatial_scale), "sampling_ratio": sampling_ratio}
     fields.update(aligned=aligned, clockwise=clockwise)
-    return Plan("ROIAlignRotated", {"roi_align_rotated_param": fields}, remembers=False, half=True)
+    return Plan("ROIAlignRotated", {"roi_align_rotated_param": fields}, remembers=False)
 
 
 @operator("x", "rois")
@@ -262,7 +260,7 @@ def ps_roi_pool(x: Any, rois: Any, output_size: int, spatial_scale: float = 1.0,
     [[0.0, 1.0], [2.0, 3.0]]
     """
     fields = position_sensitive(x, output_size, spatial_scale)
-    return Plan("PSROIPooling", {"psroi_pooling_param": fields}, {"torchvision": True, "least_outputs": 0}, half=True)
+    return Plan("PSROIPooling", {"psroi_pooling_param": fields}, {"torchvision": True, "least_outputs": 0})
 
 
 @operator("x", "rois")
@@ -294,7 +292,7 @@ def ps_roi_align(
     [[0.0, 1.0], [2.0, 3.0]]
     """
     fields = {**position_sensitive(x, output_size, spatial_scale), "sampling_ratio": sampling_ratio}
-    return Plan("PSROIAlign", {"psroi_align_param": fields}, {"least_outputs": 0}, half=True)
+    return Plan("PSROIAlign", {"psroi_align_param": fields}, {"least_outputs": 0})
 
 
 @operator("x", "rois", constant=())

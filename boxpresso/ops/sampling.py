@@ -52,7 +52,7 @@ def crop_and_resize(
     """
     height, width = pair(crop_size, "crop_size")
     settings = {"crop_size": [height, width], "method": method, "extrapolation_value": float(extrapolation_value)}
-    return Plan("CropAndResize", text_of(**settings), remembers=False, half=True)
+    return Plan("CropAndResize", text_of(**settings), remembers=False)
 
 
 @operator("x", "points", constant=())
@@ -79,7 +79,7 @@ def point_sample(x: Any, points: Any, align_corners: bool = False) -> Plan:
     >>> point_sample(x, np.array([[[0.5, 0.5], [0.25, 0.75]]], np.float32)).tolist()
     [[[1.5, 2.0]]]
     """
-    return Plan("PointSample", text_of(align_corners=bool(align_corners)), remembers=False, half=True)
+    return Plan("PointSample", text_of(align_corners=bool(align_corners)), remembers=False)
 
 
 @operator("x", "masks", constant=())
@@ -131,7 +131,7 @@ def corner_pool(x: Any, mode: str) -> Plan:
     >>> corner_pool(np.array([[[[1.0, 3.0, 2.0]]]]), "left").ravel().tolist()
     [3.0, 3.0, 2.0]
     """
-    return Plan("CornerPool", text_of(mode=mode), remembers=False, half=True)
+    return Plan("CornerPool", text_of(mode=mode), remembers=False)
 
 
 @operator("x", "other", constant=())

@@ -17,7 +17,7 @@ import numpy as np
 import torch
 
 from . import OPERATORS, library, pyramid
-from .operator import Call, Operator
+from .operator import Operator
 
 
 class Differentiable(torch.autograd.Function):
@@ -27,14 +27,28 @@ class Differentiable(torch.autograd.Function):
     def forward(ctx: Any, op: Operator[...], options: dict[str, Any], *inputs: Any) -> Any:
         ctx.op, ctx.options, ctx.given = op, options, [value is not None for value in inputs]
         ctx.save_for_backward(*(value for value in inputs if value is not None))
-        ctx.call = Call(op, library.detached(inputs), options)
-        return ctx.call.forward(keep=any(ctx.needs_input_grad))
+        keep = any(ctx.needs_input_grad)
+        ctx.call = op.open(library.detached(inputs), options, ("autograd", keep))
+        result = ctx.call.forward(keep)
+        if not keep:
+            ctx.call.close()
+        return result
 
     @staticmethod
     @torch.autograd.function.once_differentiable
     def backward(ctx: Any, grad: Any) -> tuple[Any, ...]:
-        ctx.saved_tensors  # noqa: B018  raises when one of them was changed in place since
-        return None, None, *ctx.call.backward(grad, ctx.needs_input_grad[2:])
+        saved, op, call, ctx.call = (
+            iter(ctx.saved_tensors),
+            ctx.op,
+            ctx.call,
+            None,
+        )  # raises where one was changed since
+        if call is None:  # it has gone back: this is not the first time
+            inputs = [next(saved) if given else None for given in ctx.given]
+            call = op.open(library.detached(inputs), ctx.options, ("autograd", True))
+        gradients = call.backward(grad, ctx.needs_input_grad[2:])
+        call.close()
+        return None, None, *gradients
 
 
 def with_images(rois: Any, like: Any, columns: int = 5) -> Any:

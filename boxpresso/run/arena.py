@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Any
 
-from ..graph.graph import INT8, LAST, PLAIN, Plan, Source, Step, Value
+from ..graph.graph import DTYPES, INT8, LAST, PLAIN, Plan, Source, Step, Value
 from ..graph.passes import portions
 from ..layers.core.lowering import Extent, Join, LastView, Planes, View
 
@@ -27,10 +27,11 @@ ALIGN = 16  # elements that a value in shared memory begins at a multiple of, an
 @dataclass(frozen=True)
 class Home(Extent):
     """Where a value lies: in a base, from an element on. A plain value is one of 1 x 1 places and as many channels as an image
-    of it has elements."""
+    of it has elements. `narrow` of its elements take the place of one of the net's type."""
 
     base: Base
     offset: int = 0
+    narrow: int = 1
 
     @property
     def end(self) -> int:
@@ -38,9 +39,19 @@ class Home(Extent):
         return self.offset + self.length
 
     @property
+    def room(self) -> int:
+        """The elements of the net's type that it takes from the beginning of its base on."""
+        return -(-self.end // self.narrow)
+
+    @property
     def end_of_one(self) -> int:
         """The element of the base behind the last one of the first image."""
         return self.offset + self.length_of_one
+
+    @property
+    def room_of_one(self) -> int:
+        """As `room`, of the first image."""
+        return -(-self.end_of_one // self.narrow)
 
 
 @dataclass(frozen=True)
@@ -233,7 +244,9 @@ class Placement:
     def home(self, key: Key, base: Base, offset: int = 0) -> Home:
         """A home without gaps."""
         images, channels, height, width = self.dimensions(key)
-        return Home(images, channels, height, width, channels, channels * height * width, base, offset)
+        size, own = self.source.blobs[key[0][0]].dtype.itemsize, DTYPES.get(key[1])
+        narrow = size // own.itemsize if own else 1
+        return Home(images, channels, height, width, channels, channels * height * width, base, offset, narrow)
 
     def blob(self, value: Value, name: str) -> Home:
         return self.home((value, PLAIN), ("blob", name))
@@ -352,7 +365,7 @@ class Placement:
         self.default(source)
         from_, (images, channels, height, width) = self.homes[source], self.dimensions(key)
         step = from_.step if images == from_.images else channels * height * width
-        self.homes[key] = Home(images, channels, height, width, channels, step, from_.base, from_.offset)
+        self.homes[key] = Home(images, channels, height, width, channels, step, from_.base, from_.offset, from_.narrow)
 
     def order(self) -> None:
         """Puts each copy where its source is there: into a join when all its operands are, others behind what makes them."""
@@ -389,7 +402,6 @@ def shared_memory(
     groups: Sequence[tuple[int, int, int]] = (),
     align: int = ALIGN,
     behind: int = ALIGN,
-    in_one: Callable[[Any], int] = lambda key: 1,
 ) -> Shared:
     """Gives bases of shared memory that are not needed at the same time each other's place, on the CPU and on a GPU.
 
@@ -406,19 +418,16 @@ def shared_memory(
         alone holds one image at a time; what is used elsewhere too is needed for all of it.
     align, behind
         Elements that each base begins at a multiple of, and how many at least are free behind it.
-    in_one
-        How many elements of a key take the memory of one: 4 of a byte, in floats.
     """
     spans: dict[Base, tuple[int, int]] = {}
     sizes: dict[Base, int] = {}
     of_one: dict[Base, int] = {}
     for i, keys in enumerate(uses):
-        for key in keys:
-            home, many = homes[key], in_one(key)
+        for home in (homes[key] for key in keys):
             if home.base[0] == "shared":
                 spans[home.base] = spans.get(home.base, (i, i))[0], i
-                sizes[home.base] = max(sizes.get(home.base, 0), -(-home.end // many))
-                of_one[home.base] = max(of_one.get(home.base, 0), -(-home.end_of_one // many))
+                sizes[home.base] = max(sizes.get(home.base, 0), home.room)
+                of_one[home.base] = max(of_one.get(home.base, 0), home.room_of_one)
     single = set()
     for first, end, images in groups:
         for base, (begin, last) in spans.items():

@@ -75,8 +75,7 @@ class CpuProgram(Program):
         self.placement = Placement(self.plan, self.source)
         actions = self.placement.actions
         self.groups = self.group(actions)
-        uses = [self.keys(action) for action in actions]
-        self.shared = shared_memory(self.placement.homes, uses, self.groups, in_one=self.in_one)
+        self.shared = shared_memory(self.placement.homes, [self.keys(action) for action in actions], self.groups)
         self.once: Collection[int] = ()  # layers that run once a forward, and
         self.ran_once: Callable[[int], None] = lambda i: None  # what is called when one has
         self.version = -1
@@ -111,12 +110,10 @@ class CpuProgram(Program):
         else:
             flat, start = self.arena.memory, self.shared.starts[home.base]
             if dtype != flat.dtype:
-                flat, start = flat.view(dtype), start * flat.itemsize // dtype.itemsize
-        part, scale = flat[start + home.offset : start + home.end], self.plan.scales.get(key[0])
-        return Last(
-            home.images, home.channels, home.height, home.width, home.pitch, home.step, part,
-            scale if key[1] in DTYPES else None,
-        )  # fmt: skip
+                flat, start = flat.view(dtype), start * home.narrow
+        part = flat[start + home.offset : start + home.end]
+        scale = self.plan.scales.get(key[0]) if key[1] in DTYPES else None
+        return Last(home.images, home.channels, home.height, home.width, home.pitch, home.step, part, scale)
 
     def release(self) -> None:
         """Lets go of the launches, and of the memory that they point to."""

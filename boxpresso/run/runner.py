@@ -592,7 +592,7 @@ def wants_bf16(precision: str | None, device: Device, dtype: Any, planned: bool)
         )
     if precision == "bf16" and not (planned and dtype == np.float32 and bf16_available(device)):
         raise DeviceError(
-            "precision='bf16' needs a CPU with AVX512-BF16, float32, phase TEST and optimize; this is "
+            "precision='bf16' needs a CPU with AVX512-BF16 or ARM's BF16, float32, phase TEST and optimize; this is "
             f"{device.describe()}"
         )
     return precision == "bf16"

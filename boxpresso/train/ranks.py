@@ -1,8 +1,8 @@
 """Ranks: the processes that `mpirun -n N boxpresso train ..` starts, each with its own share of the data and its own device.
 
 Training is data parallel and synchronous. Every rank runs the same net on its own batch, the gradients are summed while
-the backward pass still runs (reduction.py), and every rank makes the same update of the same weights. mpi4py is imported
-here alone.
+the backward pass still runs (reduction.py, sums.py), and every rank makes the same update of the same weights. mpi4py is
+imported here alone.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ class Terminated(SystemExit):
 
 if TYPE_CHECKING:
     from ..device import AnyArray
+    from ..device.nccl import Communicator
     from ..net.net import Net
 
 Numpy = np.ndarray[Any, Any]
@@ -102,6 +103,8 @@ class Ranks:
         The number of this process, from 0, and how many there are.
     local
         Its number among those on the same machine.
+    communicator
+        NCCL's, between the ranks' GPUs, once there is one.
     rescue
         Saves what was learned when the job ends early, and returns a sentence about it; the Solver sets it.
     fetch
@@ -120,6 +123,7 @@ class Ranks:
         self.fetch: Callable[[], None] = lambda: None
         self.updating = self.ending = self.terminated = False
         self.forks = 0  # processes that were forked to save what was learned
+        self.communicator: Communicator | None = None
         if world is None or world.size == 1:
             return
         from mpi4py import MPI
@@ -177,18 +181,18 @@ class Ranks:
         """A line for each rank: where it runs. To be called by all."""
         text = f"process {os.getpid()} on {socket.gethostname()}, {device}"
         text += f", CPU threads: {threads()}" if device == "cpu" else ""
-        own = np.zeros(160, np.uint8)
-        encoded = text.encode()[:160]
-        own[: len(encoded)] = np.frombuffer(encoded, np.uint8)
-        texts = self.gather(own)
-        return [f"Rank {i} of {self.size}: {bytes(row).rstrip(bytes(1)).decode()}" for i, row in enumerate(texts)]
+        return [f"Rank {i} of {self.size}: {said}" for i, said in enumerate(self.tell(text))]
 
     # What they have in common
 
     def wait(self, requests: Sequence[Any]) -> None:
         """Waits for MPI requests. Raises RankError on rank 0 where another rank has failed."""
+        self.until(lambda: bool(self.mpi.Request.Testall(requests)))
+
+    def until(self, done: Callable[[], bool]) -> None:
+        """Waits until a question has the answer yes. Raises as `wait`."""
         start = time.perf_counter()
-        while not self.mpi.Request.Testall(requests):
+        while not done():
             self.check_failures()
             lapse = time.perf_counter() - start
             time.sleep(0 if lapse < 0.02 else 1e-4 if lapse < 1 else 5e-3)
@@ -198,6 +202,13 @@ class Ranks:
         arrays = np.zeros((self.size, *own.shape), own.dtype)
         self.wait([self.world.Iallgather(own, arrays)])
         return arrays
+
+    def tell(self, text: str) -> list[str]:
+        """The texts of all ranks, cut after 500 bytes."""
+        own = np.zeros(500, np.uint8)
+        encoded = text.encode()[:500]
+        own[: len(encoded)] = np.frombuffer(encoded, np.uint8)
+        return [bytes(row).rstrip(bytes(1)).decode(errors="replace") for row in self.gather(own)]
 
     def check_failures(self) -> None:
         """On rank 0: raises RankError for a rank that has reported that it failed."""
@@ -258,10 +269,17 @@ class Ranks:
         try:
             yield
             self.wait([self.world.Ibarrier()])
+            self.disconnect()  # all have their sums by now
         except BaseException as error:
             self.end(error)
         finally:
             signal.signal(signal.SIGTERM, handler)
+
+    def disconnect(self) -> None:
+        """Ends NCCL's communicator, if there is one."""
+        if self.communicator is not None:
+            self.communicator.abort()
+            self.communicator = None
 
     def end(self, error: BaseException) -> NoReturn:
         """Ends the job: rank 0 after it has saved what was learned; the others report to rank 0 and wait for the end."""
@@ -275,9 +293,11 @@ class Ranks:
             text = f"rank {self.rank} (process {os.getpid()} on {socket.gethostname()}) failed: {why}"
         if self.rank:
             request = self.control.isend(text, dest=0, tag=FAILED)
+            self.disconnect()  # after that: NCCL may fail on rank 0 then
             while True:  # rank 0 ends this process, too
                 request.test()
                 time.sleep(0.05)
+        self.disconnect()  # else the GPU may wait for a rank that has failed
         try:
             saved = self.rescue()
         except Exception as second:

@@ -4,52 +4,27 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..device import Blob
 from .ranks import Ranks
+from .sums import sums
 
 if TYPE_CHECKING:
     from ..net.net import Net
 
-Numpy = np.ndarray[Any, Any]
 SMALL = 1 << 16  # elements: smaller diffs travel together, up to about this many
 TICK = 5e-3  # seconds between the calls of the thread that keeps MPI's messages moving
 
 
 class Message:
-    """Diffs that are summed over the ranks by one reduction: a large one in place, small ones copied together."""
+    """Diffs that are summed over the ranks together: a large one, or several small ones of one dtype."""
 
     def __init__(self, blobs: list[Blob], layer: int) -> None:
         self.blobs, self.layer = blobs, layer  # complete when backward has finished that layer
         self.count = sum(blob.count for blob in blobs)
-        self.alone = len(blobs) == 1
-        self.array: Numpy = np.empty(0 if self.alone else self.count, blobs[0].dtype)
-        self.request: Any = None
-
-    def collect(self) -> None:
-        """Brings the diffs to the host, together in `array`."""
-        if self.alone:
-            self.array = self.blobs[0].diff[...]  # on a GPU its copy on the host, which the next kernel copies back
-        else:
-            for blob, part in self.parts():
-                part[...] = np.asarray(blob.diff)
-
-    def hand_back(self) -> None:
-        """Puts the sums where the diffs were."""
-        if not self.alone:
-            for blob, part in self.parts():
-                blob.diff[...] = part
-        self.request = None
-
-    def parts(self) -> Iterator[tuple[Blob, Numpy]]:
-        at = 0
-        for blob in self.blobs:
-            yield blob, self.array[at : at + blob.count].reshape(blob.shape)
-            at += blob.count
 
 
 class Reduction:
@@ -61,6 +36,8 @@ class Reduction:
 
     Attributes
     ----------
+    sums
+        What sums them.
     bytes
         How many are sent in each iteration.
     waited
@@ -73,8 +50,7 @@ class Reduction:
         self.bytes = sum(m.count * m.blobs[0].dtype.itemsize for m in self.messages)
         self.waited = 0.0
         self.next = len(self.messages)
-        self.active: list[Message] = []
-        self.lock, self.ended = threading.Lock(), threading.Event()
+        self.sums, self.ended = sums(ranks, net.device), threading.Event()
         self.thread: threading.Thread | None = None
         self.state, self.all_states, self.request = np.zeros(3), np.zeros((ranks.size, 3)), None
         net.after_backward.append(self.send)
@@ -83,7 +59,7 @@ class Reduction:
         """Tells the other ranks this one's loss, and whether it was asked to stop or to write a snapshot."""
         self.state[:] = loss, stop, snapshot
         self.request = self.ranks.world.Iallgather(self.state, self.all_states)
-        self.next, self.active = 0, []
+        self.next = 0
         if self.ranks.mpi.Query_thread() == self.ranks.mpi.THREAD_MULTIPLE:
             self.ended.clear()
             self.thread = threading.Thread(target=self._progress_until_ended, name="boxpresso-ranks", daemon=True)
@@ -92,25 +68,15 @@ class Reduction:
     def send(self, layer: int) -> None:
         """Sends the diffs that are complete when backward has finished that layer, and keeps the others moving."""
         while self.next < len(self.messages) and self.messages[self.next].layer >= layer:
-            message = self.messages[self.next]
+            self.sums.send(self.messages[self.next].blobs)
             self.next += 1
-            message.collect()
-            with self.lock:
-                message.request = self.ranks.world.Iallreduce(self.ranks.mpi.IN_PLACE, message.array)
-                self.active.append(message)
-        self._progress()
-
-    def _progress(self) -> None:
-        """Lets MPI move messages, which it does only inside its calls."""
-        with self.lock:
-            if self.active:
-                self.ranks.mpi.Request.Testsome([m.request for m in self.active])
+        self.sums.progress()
 
     def _progress_until_ended(self) -> None:
         """The work of the thread, as the kernels of a layer can take long. With 0.2 ms between its calls the backward pass of
         SSD300 took 20 % longer on two busy cores; with TICK it takes 8 % longer, about the work of the sums themselves."""
         while not self.ended.wait(TICK):
-            self._progress()
+            self.sums.progress()
 
     def finish(self) -> tuple[float, bool, bool]:
         """Waits for the sums. Returns the mean loss, and whether any rank was asked to stop or to write a snapshot: bitwise
@@ -119,11 +85,8 @@ class Reduction:
         if self.thread:
             self.ended.set()
             self.thread.join()
-        for message in self.active:
-            self.ranks.wait([message.request])
-            message.hand_back()
+        self.sums.finish()
         self.ranks.wait([self.request])
-        self.active = []
         self.waited += time.perf_counter() - start
         loss, stop, snapshot = self.all_states.sum(axis=0)
         return float(loss) / self.ranks.size, bool(stop), bool(snapshot)

@@ -1,6 +1,6 @@
 """What ctypes is told of NVIDIA's functions, against their headers: every name, every argument, every result.
 
-cuda.h is the CUDA toolkit's, or of the wheels that the stand-in is built with; cuBLAS's and cuDNN's headers are in their wheels.
+cuda.h is the CUDA toolkit's, or of the wheels that the stand-in is built with; the libraries' headers are in their wheels.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from stand_in import run
 
-from boxpresso.device import cublas, cuda, cudnn, graph, libraries, prototypes
+from boxpresso.device import cublas, cuda, cudnn, graph, libraries, nccl, prototypes, side
 
 TEXT = r"""
 #include <cstddef>
@@ -27,6 +27,7 @@ template <class T> char letter() {
   if (std::is_same<T, const char*>::value) return 's';
   if (std::is_pointer<T>::value) return 'p';
   if (std::is_floating_point<T>::value) return sizeof(T) == 8 ? 'd' : 'f';
+  if (std::is_class<T>::value) return sizeof(T) == 128 ? 'o' : '?';
   if (std::is_enum<T>::value) return sizeof(T) == 4 ? 'i' : '?';
   return sizeof(T) == 8 ? (std::is_signed<T>::value ? 'l' : 'x') : sizeof(T) == 4 ? (std::is_signed<T>::value ? 'i' : 'u') : '?';
 }
@@ -39,7 +40,7 @@ int main() {
 """
 LETTERS = {
     prototypes.P: "p", prototypes.C: "i", prototypes.U: "u", prototypes.D: "d", prototypes.L: "l", prototypes.X: "x",
-    prototypes.S: "s", type(None): "v",
+    prototypes.S: "s", type(None): "v", prototypes.UniqueId: "o",
 }  # fmt: skip
 
 
@@ -61,6 +62,7 @@ KINDS = {
     "driver": ("cuda.h", prototypes.DRIVER, lambda: None),
     "cublas": ("cublas_v2.h", prototypes.CUBLAS, cublas.library),
     "cudnn": ("cudnn.h", prototypes.CUDNN, cudnn.library),
+    "nccl": ("nccl.h", prototypes.NCCL, nccl.library),
 }
 
 
@@ -69,6 +71,14 @@ CONSTANTS = {
     "driver": {
         "CU_STREAM_NON_BLOCKING": cuda.NON_BLOCKING, "(size_t)CU_STREAM_LEGACY": cuda.LEGACY,
         "CU_STREAM_CAPTURE_MODE_RELAXED": graph.RELAXED, "CU_EVENT_DISABLE_TIMING": 2,
+        "CUDA_ERROR_NOT_READY": side.NOT_READY,
+    },
+    "nccl": {
+        "ncclSuccess": nccl.SUCCESS, "ncclInProgress": nccl.IN_PROGRESS, "ncclSum": nccl.SUM,
+        "ncclFloat32": nccl.TYPES[np.dtype(np.float32)], "ncclFloat64": nccl.TYPES[np.dtype(np.float64)],
+        "sizeof(ncclUniqueId)": ctypes.sizeof(prototypes.UniqueId), "NCCL_API_MAGIC": nccl.MAGIC,
+        "NCCL_VERSION(2,14,0)": nccl.VERSION,
+        **{f"offsetof(ncclConfig_t,{name})": getattr(nccl.Config, name).offset for name, _ in nccl.Config._fields_},
     },
     "cublas": {"CUBLAS_TF32_TENSOR_OP_MATH": cublas.TF32, "CUBLAS_OP_N": 0, "CUBLAS_OP_T": 1, "MAJOR_VERSION": 0},
     "cudnn": {
@@ -118,10 +128,10 @@ def test_what_is_declared_is_what_the_header_has(kind, tmp_path):
     assert seen == {name: "".join(LETTERS[type_] for type_ in types) for name, types in declared.items()}
 
 
-@pytest.mark.parametrize("kind", ["cublas", "cudnn"])
+@pytest.mark.parametrize("kind", ["cublas", "cudnn", "nccl"])
 def test_the_libraries_have_all_that_is_called(kind):
     """Those of the wheels, or the stand-ins."""
-    library = libraries.find(kind, (13, 12, 9, 8), KINDS[kind][1])
+    library = libraries.find(kind, (13, 12, 9, 8, 2), KINDS[kind][1])
     if library is None:
         pytest.skip(f"{kind} is not here")
     assert not [name for name in KINDS[kind][1] if not hasattr(library, name)]

@@ -21,7 +21,7 @@ from boxpresso.device.signature import HEADERS
 from boxpresso.layers.core.lowering import bf16_available
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the levels' compilers and emulators are Linux's")
-ASKS = re.compile(rb"^#(?:el)?if.*\b__(?:SSE|AVX|FMA)", re.M)  # a text that asks which CPU it is for
+ASKS = re.compile(rb"^#(?:el)?if.*\b__(?:SSE|AVX|FMA|ARM)", re.M)  # a text that asks which CPU it is for
 BY_CPU = [path for path in FILES if any(ASKS.search(text) for text in cache.texts(path, HEADERS))]
 TYPES = [
     *((path, "half") for path in FILES if path.name == "cast.cu"),
@@ -43,7 +43,8 @@ def test_the_files_that_ask_for_the_cpu():
     assert "relu.cu" not in names
 
 
-SAME = ("AVX512-VNNI", "AVX512-FP16")  # no text asks for more there than for what AVX512 and AVX512-BF16 have
+# No text asks for more there than for what AVX512, AVX512-BF16 and NEON have.
+SAME = ("AVX512-VNNI", "AVX512-FP16", "NEON-DOT")
 FIRST = "AVX512-BF16"  # has all that the others of its kind have; a first look compiles for it alone
 QUICK = [
     pytest.param(
@@ -62,7 +63,7 @@ def test_what_asks_for_the_cpu_compiles(level):
 
 # What does not ask for the CPU is another text on another machine alone; this machine's levels have it from all other tests.
 EVERY = [
-    pytest.param(level, marks=pytest.mark.slow if level.machine == "aarch64" else pytest.mark.sweep)
+    pytest.param(level, marks=pytest.mark.slow if level.name == "NEON" else pytest.mark.sweep)
     for level in LEVELS.values()
 ]
 
@@ -110,8 +111,8 @@ def numbers(bf16: bool) -> None:
         vector_cases.bf16(np.random.default_rng(0))
 
 
-# Each compiles some twenty files. AVX2 has what AVX has, AVX512-BF16 what AVX512 has and the others of its kind ask for.
-FURTHER = ("AVX", "AVX512", *SAME)
+# Each compiles some twenty files. AVX2 has what AVX has, AVX512-BF16 and NEON-BF16 what the others of their kind ask for.
+FURTHER = ("AVX", "AVX512", "NEON", *SAME)
 BY_LEVEL = [pytest.param(level, marks=pytest.mark.sweep if level.name in FURTHER else ()) for level in LEVELS.values()]
 
 
@@ -120,7 +121,7 @@ BY_LEVEL = [pytest.param(level, marks=pytest.mark.sweep if level.name in FURTHER
 def test_numbers(level):
     """Against numpy in float64 and recorded cases, with what this CPU or an emulator runs."""
     with at(level) as device:
-        numbers("avx512bf16" in level.needs)
+        numbers(level.name.endswith(("BF16", "FP16")))
         if isinstance(device, Emulated):
             assert device.launched >= {"strided.cu", "convolution.cpp", "winograd_last.cpp", "gemm.cpp", "roi_align.cu"}
         else:

@@ -41,7 +41,10 @@ EMULATORS = {"x86_64": ("qemu-x86_64", "-cpu", "max"), "aarch64": ("qemu-aarch64
 
 @dataclass(frozen=True)
 class Level:
-    """What a compiler may use of a machine. `needs`: what of it a program asks for, as GCC's __builtin_cpu_supports calls it."""
+    """What a compiler may use of a machine.
+
+    `needs`: what of it a program asks for, as GCC's __builtin_cpu_supports calls it, or Linux's bits of an ARM (HWCAP, HWCAP2).
+    """
 
     name: str
     machine: str  # as platform.machine() calls it
@@ -53,7 +56,12 @@ class Level:
         """What a compiler is told; zig wants the name of a CPU, with underlines."""
         march = f"-march={self.march}"
         if "ziglang" in command:
-            march = f"-march={'generic' if self.machine == 'aarch64' else self.march.replace('-', '_')}"
+            march = f"-march={self.march.replace('-', '_')}"
+            if self.machine == "aarch64":
+                version, *more = self.march.split("+")
+                march = "-mcpu=" + "+".join(
+                    ["generic", version.removeprefix("arm").replace(".", "_").replace("-", ""), *more]
+                )
         if not self.include:
             return (march,)
         header = HERE / self.include
@@ -79,7 +87,9 @@ LEVELS = {
         Level("AVX512-VNNI", "x86_64", "cascadelake", (*AVX512, "avx512vnni")),
         Level("AVX512-BF16", "x86_64", "cooperlake", (*AVX512, "avx512vnni", "avx512bf16")),
         Level("AVX512-FP16", "x86_64", "sapphirerapids", (*AVX512, "avx512vnni", "avx512bf16", "avx512fp16")),
-        Level("NEON", "aarch64", "armv8-a"),
+        Level("NEON", "aarch64", "armv8-a", ("HWCAP_ASIMD",)),
+        Level("NEON-DOT", "aarch64", "armv8.2-a+dotprod+fp16", ("HWCAP_ASIMDDP", "HWCAP_ASIMDHP")),
+        Level("NEON-BF16", "aarch64", "armv8.2-a+dotprod+fp16+bf16", ("HWCAP_ASIMDDP", "HWCAP_ASIMDHP", "HWCAP2_BF16")),
     )
 }
 
@@ -109,12 +119,14 @@ def compilers(of: str) -> dict[str, tuple[str, ...]]:
 def offers(level: Level, *emulator: str) -> bool:
     """Whether this CPU, or what an emulator pretends to be, offers all of a level: a program for any CPU is asked."""
     if level.machine == "aarch64":
-        return True
-    test = " && ".join(f'__builtin_cpu_supports("{name}")' for name in level.needs)
-    text = f"int main() {{ __builtin_cpu_init(); return {test} ? 0 : 1; }}\n"
+        test = " && ".join(f"(getauxval(AT_{name.split('_')[0]}) & {name})" for name in level.needs)
+        text = f"#include <asm/hwcap.h>\n#include <sys/auxv.h>\nint main() {{ return {test} ? 0 : 1; }}\n"
+    else:
+        test = " && ".join(f'__builtin_cpu_supports("{name}")' for name in level.needs)
+        text = f"int main() {{ __builtin_cpu_init(); return {test} ? 0 : 1; }}\n"
     with tempfile.TemporaryDirectory() as folder:
         built = Path(folder) / "asks"
-        command = [*next(iter(compilers(level.machine).values())), "-x", "c++", "-", "-o", str(built)]
+        command = [*next(iter(compilers(level.machine).values())), "-static", "-x", "c++", "-", "-o", str(built)]
         result = subprocess.run(command, input=text, text=True, capture_output=True)
         return result.returncode == 0 and subprocess.run([*emulator, str(built)], capture_output=True).returncode == 0
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+
 import numpy as np
 import pytest
 from test_ops import CASES, IDS, IMAGES, ROIS, X, gradients
@@ -39,6 +41,34 @@ def test_opcheck_of_two(ours, name):
     _, given, options, _ = next(case for case in CASES if case[0] == name)
     result = torch.library.opcheck(getattr(torch.ops.boxpresso, name), (), {**tensors(name, given), **listed(options)})
     assert set(result.values()) == {"SUCCESS"}
+
+
+def test_no_operator_is_part_of_a_cuda_graph_of_torchs(ours):
+    """torch.compile(mode="reduce-overhead") asks the tag, and leaves such operators between two graphs."""
+    tag = getattr(torch._C.Tag, "cudagraph_unsafe", None)
+    if tag is None or "tags" not in inspect.signature(torch.library.custom_op).parameters:
+        pytest.skip(f"torch {torch.__version__} takes no such tag of an operator")
+    names = torch._C._dispatch_get_all_op_names()
+    operators = {name.partition("::")[2].partition(".")[0] for name in names if name.startswith("boxpresso::")}
+    assert {
+        *ops.OPERATORS,
+        "nms",
+        "batched_nms",
+        "nms_rotated",
+        "layer",
+        "layer_backward",
+        "roi_align_backward",
+    } <= operators
+    assert all(tag in getattr(torch.ops.boxpresso, name).default.tags for name in operators)
+    utils = pytest.importorskip("torch._inductor.utils")
+    x, rois = torch.tensor(X, requires_grad=True), torch.tensor(ROIS)
+
+    def step(x, rois):
+        return torch.autograd.grad(torch.ops.boxpresso.roi_align(x * 2, rois, [3, 3]).square().sum(), x)[0]
+
+    graph = torch.fx.experimental.proxy_tensor.make_fx(step)(x, rois)
+    unsafe = [str(node.target) for node in graph.graph.nodes if utils.is_cudagraph_unsafe_fx_node(node)]
+    assert unsafe == ["boxpresso.roi_align.default", "boxpresso.roi_align_backward.default"]
 
 
 @pytest.mark.parametrize(("name", "given", "options", "text"), CASES, ids=IDS)

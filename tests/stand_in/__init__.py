@@ -10,7 +10,8 @@ import os
 NAMES = (
     "launches", "to_device", "to_device_bytes", "to_host", "to_host_bytes", "on_device", "cleared", "allocated",
     "freed", "held", "pinned", "streams", "modules", "faults", "one_thread",
-    "waits", "captures", "graphs", "replays", "library_calls", "handles", "descriptors",
+    "waits", "captures", "graphs", "replays", "library_calls", "handles", "descriptors", "sums",
+    "pageable_bytes",
 )  # fmt: skip
 
 

@@ -22,7 +22,9 @@ CUresult copy(const char* who, CUdeviceptr to, CUdeviceptr from, size_t bytes, b
   if (CUresult seen = from_device ? need_memory(who, from, bytes) : need_host(who, (void*)from, bytes)) return seen;
   if (wait) NEED_NO_CAPTURE(who);
   if (CUresult seen = need_stream(who, stream)) return seen;
-  if ((!to_device && !is_pinned((void*)to, bytes)) || (!from_device && !is_pinned((void*)from, bytes))) NEED_NO_CAPTURE(who);
+  const bool pageable = (!to_device && !is_pinned((void*)to, bytes)) || (!from_device && !is_pinned((void*)from, bytes));
+  if (pageable) NEED_NO_CAPTURE(who);
+  if (pageable) counts[PAGEABLE_BYTES] += bytes;
   const Count kind = !from_device ? TO_DEVICE : !to_device ? TO_HOST : ON_DEVICE;
   ++counts[kind];
   if (kind != ON_DEVICE) counts[kind + 1] += bytes;

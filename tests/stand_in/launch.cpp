@@ -208,7 +208,7 @@ CUresult CUDAAPI cuStreamWaitEvent(CUstream stream, CUevent event, unsigned) {
   if (CUresult seen = need_stream("cuStreamWaitEvent", stream)) return seen;
   NEED_NO_CAPTURE("cuStreamWaitEvent");  // stricter than CUDA, which lets a second stream join: nothing of ours does
   auto moment = event->moment;
-  return later(stream_of(stream), [moment] { return moment->recorded && !moment->done ? drain(moment->stream) : CUDA_SUCCESS; });
+  return later(stream_of(stream), [moment] { return moment->recorded && !moment->done ? drain(moment->stream, true) : CUDA_SUCCESS; });
 }
 CUresult CUDAAPI cuEventCreate(CUevent* made, unsigned) {
   NEED_CONTEXT();
@@ -226,7 +226,14 @@ CUresult CUDAAPI cuEventRecord(CUevent event, CUstream stream) {
   moment->recorded = true;
   return later(moment->stream, [moment] { moment->at = spent; moment->done = true; return CUDA_SUCCESS; });
 }
-CUresult CUDAAPI cuEventQuery(CUevent event) { return event->moment->done ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY; }
+CUresult CUDAAPI cuEventQuery(CUevent event) {
+  NEED_CONTEXT();
+  auto moment = event->moment;
+  if (moment->done || !moment->recorded) return CUDA_SUCCESS;
+  if (++moment->asked < ASKED) return CUDA_ERROR_NOT_READY;
+  if (CUresult seen = drain(moment->stream, true)) return seen;
+  return CUDA_SUCCESS;
+}
 CUresult CUDAAPI cuEventSynchronize(CUevent event) {
   NEED_CONTEXT();
   NEED_NO_CAPTURE("cuEventSynchronize");

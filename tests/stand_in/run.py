@@ -62,6 +62,7 @@ HOST = {
 DRIVER = "libcuda.so.1"
 LIBRARIES = {
     DRIVER: ("driver.cpp", "state.cpp", "launch.cpp"), "libcublas.so.13": ("cublas.cpp",), "libcudnn.so.9": ("cudnn.cpp",),
+    "libnccl.so.2": ("nccl.cpp",),
 }  # fmt: skip
 WORDS = [
     "-q",
@@ -131,7 +132,7 @@ def build_driver(include: Path) -> Path:
         with tempfile.TemporaryDirectory(dir=place.parent) as folder:
             for name, sources in LIBRARIES.items():
                 command = [compiler, "-std=c++17", "-O2", "-fPIC", "-shared", f"-I{include}", *(str(HERE / source) for source in sources),
-                           "-o", f"{folder}/built-{name}", f"-Wl,-soname,{name}", "-ldl"]  # fmt: skip
+                           "-o", f"{folder}/built-{name}", f"-Wl,-soname,{name}", "-ldl", "-lrt"]  # fmt: skip
                 result = subprocess.run(command, capture_output=True, text=True)
                 if result.returncode:
                     raise CannotRun(f"{' '.join(command)} failed: {result.stderr[-3000:]}")

@@ -115,12 +115,20 @@ CUresult need_stream(const char* who, CUstream given) {
   return CUDA_SUCCESS;
 }
 
-CUresult drain(CUstream stream) {
+// A job that waits for another process says CUDA_ERROR_NOT_READY: who waits tries it again, up to a minute, who only asks comes again.
+CUresult drain(CUstream stream, bool asks) {
   CUresult first = CUDA_SUCCESS;
-  while (!stream->work.empty()) {
+  for (int turns = 0; !stream->work.empty();) {
     Job job = std::move(stream->work.front());
     stream->work.pop_front();
     const CUresult seen = job();
+    if (seen == CUDA_ERROR_NOT_READY) {
+      stream->work.push_front(std::move(job));
+      if (asks) return seen;
+      if (++turns > 60000) return fault(CUDA_ERROR_LAUNCH_TIMEOUT, "a wait for another rank that does not come");
+      usleep(1000);
+      continue;
+    }
     if (!first) first = seen;
   }
   return first;

@@ -37,7 +37,7 @@ struct CUstream_st {
   CUresult broken = CUDA_SUCCESS;
   bool blocking = true;
 };
-struct Moment { CUstream stream = nullptr; double at = 0; bool recorded = false, done = false; };  // at: milliseconds
+struct Moment { CUstream stream = nullptr; double at = 0; bool recorded = false, done = false; int asked = 0; };  // at: milliseconds
 struct CUevent_st { std::shared_ptr<Moment> moment; };
 struct CUmod_st { void* library; std::map<std::string, std::unique_ptr<CUfunc_st>> functions; };
 struct CUfunc_st {
@@ -50,10 +50,12 @@ struct CUfunc_st {
 namespace stand_in {
 
 constexpr size_t ZONE = 512, ALIGN = 256, WAITING = 512;  // bytes beside an allocation; jobs that a stream may hold back
+constexpr int ASKED = 8;  // how often an event is asked for until its stream goes on: who does that waits
 constexpr int SWEEP = 32;  // all red zones are looked at when so many arrays were freed, as there may be thousands of others
 constexpr unsigned char FRESH = 0xFF;                      // a NaN in float and double, -1 in int
 enum Count { LAUNCHES, TO_DEVICE, TO_DEVICE_BYTES, TO_HOST, TO_HOST_BYTES, ON_DEVICE, CLEARED, ALLOCATED, FREED, HELD, PINNED,
-             STREAMS, MODULES, FAULTS, ONE_THREAD, WAITS, CAPTURES, GRAPHS, REPLAYS, LIBRARY_CALLS, HANDLES, DESCRIPTORS, COUNTS };
+             STREAMS, MODULES, FAULTS, ONE_THREAD, WAITS, CAPTURES, GRAPHS, REPLAYS, LIBRARY_CALLS, HANDLES, DESCRIPTORS,
+             SUMS, PAGEABLE_BYTES, COUNTS };
 
 struct Memory { size_t size; int device; };
 inline std::recursive_mutex mutex;
@@ -109,7 +111,7 @@ CUresult need_host(const char* who, const void* at, size_t bytes);
 CUresult whole(CUdeviceptr at, size_t size, const std::string& who);
 CUstream stream_of(CUstream given);
 CUresult need_stream(const char* who, CUstream given);
-CUresult drain(CUstream stream);
+CUresult drain(CUstream stream, bool asks = false);
 CUresult drain_streams();
 CUresult drain_all();  // and looks at all red zones
 CUresult later(CUstream stream, Job job);

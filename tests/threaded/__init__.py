@@ -47,9 +47,7 @@ EXACT = "-ffp-contract=off"  # both builds round each operation alike, so result
 FLAGS = ("-std=c++17", "-O1", "-g0", EXACT, "-fPIC", "-w", "-U_FORTIFY_SOURCE")
 SANITIZE = ("-fsanitize=thread", "-g1", "-DREAL_THREADS")
 ALONE = "-DSHARED_BY_NOBODY"
-PLAIN = "".join(
-    f"#include <{name}>\n" for name in ("cfloat", "cmath", "csignal", "omp.h")
-)  # what a plain build reads first
+PLAIN = "".join(f"#include <{name}>\n" for name in ("cfloat", "cmath", "csignal"))  # what a plain build reads first
 TOGETHER = 8  # files that are built as one library
 THREADS = (1, 7, 32, 128)
 BLOCKS = (1, 3, None)  # None: a block for each item of a BLOCK_LOOP, a thread for each item of a GRID_LOOP
@@ -150,7 +148,7 @@ def key_of(paths: Iterable[Path]) -> str:
 def plain(paths: Sequence[Path], flags: tuple[str, ...]) -> Path:
     """Files of kernels as they are built for the CPU, for float, in one library."""
     text = f"{ptxas.launched(paths)}// {key_of(paths)}\n"
-    return make(f"{paths[0].stem}-float-plain", text, *flags, *defines("float"), f"-I{HEADERS}", "-fopenmp")
+    return make(f"{paths[0].stem}-float-plain", text, *flags, *defines("float"), f"-I{HEADERS}")
 
 
 def slots(kernel: Kernel, real: str) -> list[int]:
@@ -220,7 +218,9 @@ class Threaded(host.Cpu):
         key = kernels, REALS[np.dtype(real)]
         group = group_of(*key)
         if len(group) > 1 and key not in self.libraries:
-            self.libraries[key] = host.load_library(plain(group, compiler.FLAGS))
+            self.libraries[key] = host.Library(
+                host.load_library(plain(group, compiler.FLAGS)), self.address_of_threads()
+            )
         super().build(kernels, real)
 
     def launch(self, kernel: Kernel, real: np.dtype, args: Sequence[Any]) -> None:
@@ -377,7 +377,7 @@ def threaded(**options: Any) -> Iterator[Threaded]:
     """While it lasts, "cpu" is a Threaded, and products and convolutions take the kernels of the GPU."""
     with pytest.MonkeyPatch.context() as patch:
         flags = (*("-O1" if f == "-O3" else f for f in compiler.FLAGS), EXACT)
-        patch.setattr(compiler, "FLAGS", (*prelude(PLAIN, *flags, "-fopenmp"), *flags))
+        patch.setattr(compiler, "FLAGS", (*prelude(PLAIN, *flags), *flags))
         made = Threaded(**options)
         patch.setattr(device, "cpu", lambda: made)
         patch.setattr(blas, "on_host", lambda kernels, workers, *product: blas.tiled(kernels.device, *product))

@@ -106,7 +106,7 @@ def test_messages_follow_backward_and_hold_each_parameter_once(folder):
     frozen = net.params["conv"][1]
     assert sorted(sent) == sorted(id(b) for b, lr, _ in net.learnable if b is not frozen)
     (large,) = [m for m in messages if m.count >= SMALL]
-    assert large.alone
+    assert len(large.blobs) == 1
     assert large.layer == place["one"]  # the first of two that share it
     assert messages[-1].layer == place["conv"]
 

@@ -35,6 +35,8 @@ class Trait(Flag):
       along `output_axis`, and `scaled` multiplies them.
     - PROBABILITIES: the elements of the top lie from 0 to 1, as those of Softmax and Sigmoid do.
     - CONSTANT: the tops depend on the shapes of the bottoms and on parameters alone.
+    - SIXTEEN_BITS: bottom 0 and the top may be float16 or bfloat16, forward and backward, and other bottoms are float32 then.
+      Sums are made in float32, and what is stored is rounded.
     - FILLED: it has no bottoms and reads no file, such as Input and DummyData; other layers without bottoms read data.
 
     Losses and measures
@@ -72,6 +74,7 @@ class Trait(Flag):
     WEIGHTED = auto()
     PROBABILITIES = auto()
     CONSTANT = auto()
+    SIXTEEN_BITS = auto()
     FILLED = auto()
     LOSS = auto()
     CLASS_LABELS = auto()

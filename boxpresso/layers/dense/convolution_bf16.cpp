@@ -1,5 +1,5 @@
 // convolution_bf16.cpp: convolution_last.cpp with factors rounded to bfloat16 and sums in float32, on CPUs that multiply pairs of
-// them (AVX512-BF16). Term 2 k and its neighbour lie beside each other in 32 bits, of the rows and of the filters alike.
+// them (bf16.h). Term 2 k and its neighbour lie beside each other in 32 bits, of the rows and of the filters alike.
 #include "../core/bf16.h"
 #include "gather.h"
 
@@ -39,38 +39,63 @@ DEVICE void to_pairs(const Real* from, int count, int* to) {
     const Vector low = count - i >= LANES ? load(from + i) : load_part(from + i, count - i);
     const int left = count - i - LANES;
     const Vector high = left >= LANES ? load(from + i + LANES) : left > 0 ? load_part(from + i + LANES, left) : Vector{};
-    const __m512bh both = _mm512_cvtne2ps_pbh((__m512)high, (__m512)low);
-    std::memcpy(to, &both, sizeof both);
+    *(Pairs*)to = pairs_of(low, high);
   }
 }
+
+#if BY_LANE
+// LANES pairs of a tile's sums, as add_by_lane of gemm.h.
+template <int R, int V, int... lane>
+DEVICE void add_pairs_by_lane(const Pairs (&left)[R], const int* panel, Vector (&sum)[R][V], std::integer_sequence<int, lane...>) {
+  const auto add = [&](auto at) {
+    Pairs r[V];
+#pragma GCC unroll 4
+    for (int v = 0; v < V; ++v) r[v] = *(const Pairs*)(panel + (at * V + v) * LANES);
+#pragma GCC unroll 16
+    for (int i = 0; i < R; ++i)
+#pragma GCC unroll 4
+      for (int v = 0; v < V; ++v) sum[i][v] = fused_pairs_by<at>(left[i], r[v], sum[i][v]);
+  };
+  (add(std::integral_constant<int, lane>()), ...);
+}
+#endif
 
 template <int R, int V>
 DEVICE void tile_bf16(int pairs, const int* left, long pitch, const int* panel, const TileRows& t, int rows, int channel,
                       int filters, const Epilogue& e, bool first, bool last) {
-  __m512 sum[R][V];
+  Vector sum[R][V];
   const int* line[R];
 #pragma GCC unroll 16
   for (int i = 0; i < R; ++i) {
     line[i] = left + (i < rows ? i : 0) * pitch;
 #pragma GCC unroll 4
-    for (int v = 0; v < V; ++v) sum[i][v] = _mm512_setzero_ps();
+    for (int v = 0; v < V; ++v) sum[i][v] = Vector{};
   }
-  for (long k = 0; k < pairs; ++k, panel += V * LANES) {
-    __m512i r[V];
+  long k = 0;
+#if BY_LANE
+  for (; k + LANES <= pairs; k += LANES, panel += LANES * V * LANES) {
+    Pairs pair[R];
+#pragma GCC unroll 16
+    for (int i = 0; i < R; ++i) pair[i] = *(const Pairs*)(line[i] + k);
+    add_pairs_by_lane(pair, panel, sum, std::make_integer_sequence<int, LANES>());
+  }
+#endif
+  for (; k < pairs; ++k, panel += V * LANES) {
+    Pairs r[V];
 #pragma GCC unroll 4
-    for (int v = 0; v < V; ++v) r[v] = _mm512_loadu_si512(panel + v * LANES);
+    for (int v = 0; v < V; ++v) r[v] = *(const Pairs*)(panel + v * LANES);
 #pragma GCC unroll 16
     for (int i = 0; i < R; ++i) {
-      const __m512i pair = _mm512_set1_epi32(line[i][k]);
+      const Pairs pair = Pairs{} + line[i][k];
 #pragma GCC unroll 4
-      for (int v = 0; v < V; ++v) sum[i][v] = _mm512_dpbf16_ps(sum[i][v], (__m512bh)pair, (__m512bh)r[v]);
+      for (int v = 0; v < V; ++v) sum[i][v] = fused_pairs(pair, r[v], sum[i][v]);
     }
   }
   Real sums[R][V * LANES];
 #pragma GCC unroll 16
   for (int i = 0; i < R; ++i)
 #pragma GCC unroll 4
-    for (int v = 0; v < V; ++v) store(&sums[i][v * LANES], (Vector)sum[i][v]);
+    for (int v = 0; v < V; ++v) store(&sums[i][v * LANES], sum[i][v]);
   finish<V>(&sums[0][0], t, min(rows, R), channel, filters, e, first, last);
 }
 

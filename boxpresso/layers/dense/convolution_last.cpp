@@ -74,7 +74,8 @@ KERNEL convolve_last(int n, const Real* image, const Real* packed, const Real* b
   Band pixels(g, layout.bottom_pitch);
   // A pitch that is a multiple of a page falls on the same lines of the first cache row by row: packed, it does not.
   const bool direct = g.plain() && layout.bottom_pitch && (layout.bottom_pitch * sizeof(Real) % 4096 != 0 || panels.count == 1);
-  const int pieces = (whole + DEEP - 1) / DEEP, deep = (whole + pieces - 1) / pieces;
+  const int pieces = (whole + DEEP - 1) / DEEP, unit = BY_LANE ? LANES : 1;  // of terms that are multiplied together
+  const int deep = (whole + pieces * unit - 1) / (pieces * unit) * unit;
   int* terms = scratch<int>(4, Count(whole) + 1);
   int rows_of_terms = 0;
   const Real** lines = scratch<const Real*>(5, Count(high) + 1);
@@ -100,7 +101,9 @@ KERNEL convolve_last(int n, const Real* image, const Real* packed, const Real* b
       TileRows part = t;
       if (band) {
         part.terms += k0;
-        panels_last<true>(depth, k0, whole, part, weights, rows, filters, first, end, e);
+        const bool beside = BY_LANE && layout.bottom_pitch && channels % LANES == 0;
+        const auto panels_of = beside ? panels_last<BY_LANE ? TABLE_BESIDE : TABLE> : panels_last<TABLE>;
+        panels_of(depth, k0, whole, part, weights, rows, filters, first, end, e);
         continue;
       }
       if (direct) {
@@ -114,7 +117,7 @@ KERNEL convolve_last(int n, const Real* image, const Real* packed, const Real* b
         part.left = room;
         part.left_pitch = deep + PAD;
       }
-      panels_last<false>(depth, k0, whole, part, weights, rows, filters, first, end, e);
+      panels_last<0>(depth, k0, whole, part, weights, rows, filters, first, end, e);
     }
   }
 }

@@ -8,6 +8,7 @@
 
 // Rows of a tile of V vectors: as many sums as the registers hold beside a row of filters and an element of the image.
 constexpr int tile_rows(int v) {
+  if (BY_LANE) return v == 3 ? 5 : v == 2 ? 8 : 12;  // and a vector of each row of the image
   return VECTOR_BYTES == 64 ? (v == 3 ? 8 : 12) : VECTOR_BYTES == 32 ? (v == 3 ? 4 : v == 2 ? 6 : 8) : (v == 3 ? 3 : v == 2 ? 4 : 8);
 }
 constexpr int DEEP = 256;  // terms of a sum that are done before the next filters: a panel of so many stays in the caches
@@ -39,6 +40,8 @@ struct TileRows {
   long top_pitch;
   long other, other_pitch;
 };
+// 0: without a table. TABLE_BESIDE: LANES terms lie beside each other, from each multiple of LANES on.
+constexpr int TABLE = 1, TABLE_BESIDE = 2;
 
 // Stores the sums of a tile. This is code of its own: in every tile it would take most of the time to compile.
 template <int V, int KIND>
@@ -86,7 +89,7 @@ struct Bounds {
 
 // Sums of `rows` rows and the V vectors of filters from `channel` on. first, last: whether the sums begin, and end, here. bounds:
 // null for sums that are not whole, and for other activations.
-template <int R, int V, bool TABLE>
+template <int R, int V, int TERMS>
 DEVICE void tile_last(int depth, const TileRows& t, const Real* panel, int rows, int channel, int filters, const Epilogue& e,
                       bool first, bool last, const Bounds<V>* bounds) {
   Vector sum[R][V];
@@ -94,17 +97,26 @@ DEVICE void tile_last(int depth, const TileRows& t, const Real* panel, int rows,
 #pragma GCC unroll 16
   for (int i = 0; i < R; ++i) {
     const int row = i < rows ? i : 0;  // a row too many repeats row 0, unsaved
-    line[i] = TABLE ? t.lines[row] : t.left + row * t.left_pitch;
+    line[i] = TERMS ? t.lines[row] : t.left + row * t.left_pitch;
 #pragma GCC unroll 4
     for (int v = 0; v < V; ++v) sum[i][v] = Vector{};
   }
-  for (long k = 0; k < depth; ++k, panel += V * LANES) {
+  long k = 0;
+  if constexpr (BY_LANE)
+    if (TERMS != TABLE)
+      for (; k + LANES <= depth; k += LANES, panel += LANES * V * LANES) {
+        Vector left[R];
+#pragma GCC unroll 16
+        for (int i = 0; i < R; ++i) left[i] = load(line[i] + (TERMS ? long(t.terms[k]) : k));
+        add_by_lane(left, panel, V * LANES, sum);
+      }
+  for (; k < depth; ++k, panel += V * LANES) {
     Vector r[V];
 #pragma GCC unroll 4
     for (int v = 0; v < V; ++v) r[v] = load(panel + v * LANES);
 #pragma GCC unroll 16
     for (int i = 0; i < R; ++i) {
-      const Vector left = all(line[i][TABLE ? long(t.terms[k]) : k]);
+      const Vector left = all(line[i][TERMS ? long(t.terms[k]) : k]);
 #pragma GCC unroll 4
       for (int v = 0; v < V; ++v) sum[i][v] = fused(left, r[v], sum[i][v]);
     }
@@ -143,28 +155,28 @@ DEVICE void tile_last(int depth, const TileRows& t, const Real* panel, int rows,
 }
 
 // All rows of a panel of V vectors.
-template <int V, bool TABLE>
+template <int V, int TERMS>
 DEVICE void rows_last(int depth, TileRows t, const Real* panel, int rows, int channel, int filters, const Epilogue& e,
                       bool first, bool last) {
-  constexpr int R = TABLE ? min(8, tile_rows(V)) : tile_rows(V);
+  constexpr int R = !TERMS ? tile_rows(V) : BY_LANE && V == 3 ? 6 : min(8, tile_rows(V));  // of 5 g++ moves some registers about
   const Bounds<V> of_panel(e, channel);
   const Bounds<V>* bounds = first && last && e.bounded() ? &of_panel : nullptr;
   for (int i = 0; i < rows;) {
     const int left = rows - i;
     int step = R;
-    if (left >= R / 2 + 1 || R < 4) tile_last<R, V, TABLE>(depth, t, panel, left, channel, filters, e, first, last, bounds);
-    else if (left >= 3) tile_last<R / 2, V, TABLE>(depth, t, panel, left, channel, filters, e, first, last, bounds), step = R / 2;
-    else tile_last<1, V, TABLE>(depth, t, panel, 1, channel, filters, e, first, last, bounds), step = 1;
+    if (left >= R / 2 + 1 || R < 4) tile_last<R, V, TERMS>(depth, t, panel, left, channel, filters, e, first, last, bounds);
+    else if (left >= 3) tile_last<R / 2, V, TERMS>(depth, t, panel, left, channel, filters, e, first, last, bounds), step = R / 2;
+    else tile_last<1, V, TERMS>(depth, t, panel, 1, channel, filters, e, first, last, bounds), step = 1;
     i += step;
     t.left += step * t.left_pitch;
-    t.lines += TABLE ? step : 0;
+    t.lines += TERMS ? step : 0;
     t.top += step * t.top_pitch;
     t.other += step * t.other_pitch;
   }
 }
 
 // Panels [first, end) of filters for some rows; depth: of these sums, from term `k0` on; whole: of all of a filter.
-template <bool TABLE>
+template <int TERMS>
 DEVICE void panels_last(int depth, int k0, int whole, const TileRows& t, const Real* weights, int rows, int filters,
                         int first_panel, int end_panel, const Epilogue& e) {
   const Panels panels(filters);
@@ -172,9 +184,9 @@ DEVICE void panels_last(int depth, int k0, int whole, const TileRows& t, const R
   for (int p = first_panel; p < end_panel; ++p) {
     const int wide = panels.wide(p), channel = panels.first(p) * LANES;
     const Real* panel = weights + long(channel) * whole + long(k0) * wide * LANES;
-    if (wide == 3) rows_last<3, TABLE>(depth, t, panel, rows, channel, filters, e, first, last);
-    else if (wide == 2) rows_last<2, TABLE>(depth, t, panel, rows, channel, filters, e, first, last);
-    else rows_last<1, TABLE>(depth, t, panel, rows, channel, filters, e, first, last);
+    if (wide == 3) rows_last<3, TERMS>(depth, t, panel, rows, channel, filters, e, first, last);
+    else if (wide == 2) rows_last<2, TERMS>(depth, t, panel, rows, channel, filters, e, first, last);
+    else rows_last<1, TERMS>(depth, t, panel, rows, channel, filters, e, first, last);
   }
 }
 

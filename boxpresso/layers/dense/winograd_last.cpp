@@ -171,9 +171,9 @@ DEVICE bool convolve_tiles(const LastTiles<M>& tiles, const Window& g, const Lay
         const TileRows t = {pixels + point * step + k0, pitch, nullptr, nullptr, products + point * out_step, wide * LANES, 0, 0};
         const Real* right = panel + long(k0) * wide * LANES;
         const bool first = k0 == 0;
-        if (wide == 3) rows_last<3, false>(depth, t, right, tiles.count(), 0, 3 * LANES, nothing, first, false);
-        else if (wide == 2) rows_last<2, false>(depth, t, right, tiles.count(), 0, 2 * LANES, nothing, first, false);
-        else rows_last<1, false>(depth, t, right, tiles.count(), 0, LANES, nothing, first, false);
+        if (wide == 3) rows_last<3, 0>(depth, t, right, tiles.count(), 0, 3 * LANES, nothing, first, false);
+        else if (wide == 2) rows_last<2, 0>(depth, t, right, tiles.count(), 0, 2 * LANES, nothing, first, false);
+        else rows_last<1, 0>(depth, t, right, tiles.count(), 0, LANES, nothing, first, false);
       }
     }
     finite &= l.halved ? tiles.template give<true>(products, out_step, wide, map, l.top_pitch, l.other_pitch, channel, filters, e)

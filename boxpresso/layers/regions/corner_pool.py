@@ -7,13 +7,14 @@ from math import prod
 
 from ...device import AnyArray, Blob, Kernels
 from ...device.kernel import real_of
+from ..core import Trait
 from ..core.param_str import settings
 from .region_base import RegionLayer
 
 MODES = {"top": (1, 1), "bottom": (1, 0), "left": (0, 1), "right": (0, 0)}  # along columns, from the end
 
 
-class CornerPool(RegionLayer, type="CornerPool", param="python_param", bottoms=1, tops=1):
+class CornerPool(RegionLayer, type="CornerPool", param="python_param", bottoms=1, tops=1, traits=Trait.SIXTEEN_BITS):
     """The largest pixel from each one on, in one direction.
 
     top: of the pixels from (y, x) to the last row, top[y, x] = max over i >= y of bottom[i, x]; bottom: to the first row;

@@ -17,7 +17,14 @@ PIXELS_AN_ELEMENT, CHANNELS = {"cpu": 4, "cuda": 1}, 8
 METHODS = ("bilinear", "nearest")
 
 
-class CropAndResize(RegionLayer, type="CropAndResize", param="python_param", bottoms=3, tops=1, traits=Trait.REGIONS):
+class CropAndResize(
+    RegionLayer,
+    type="CropAndResize",
+    param="python_param",
+    bottoms=3,
+    tops=1,
+    traits=Trait.REGIONS | Trait.SIXTEEN_BITS,
+):
     """Each box of an image, resized to one size; a box may reach beyond the image and may be mirrored.
 
     Row i of n lies at y = y1 (H - 1) + i (y2 - y1) (H - 1) / (n - 1), and a single one in the middle between y1 and y2;

@@ -9,6 +9,7 @@ import numpy as np
 
 from ...device import AnyArray, Blob, Kernels
 from ...device.kernel import real_of
+from ..core import Trait
 from .region_base import RegionLayer
 
 BANDS = {"cpu": 1, "cuda": 32}  # parts of a map's rows that the gradient of the values gives to blocks of their own
@@ -23,7 +24,7 @@ EXACT = 2**24  # whole numbers below it are exact in float32
 
 
 class MultiScaleDeformableAttention(
-    RegionLayer, type=("MultiScaleDeformableAttention", "MSDeformAttn"), bottoms=5, tops=1
+    RegionLayer, type=("MultiScaleDeformableAttention", "MSDeformAttn"), bottoms=5, tops=1, traits=Trait.SIXTEEN_BITS
 ):
     """Each query's weighted sum of bilinear samples of maps of several sizes, for each head.
 

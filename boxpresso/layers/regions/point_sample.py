@@ -9,6 +9,7 @@ import numpy as np
 
 from ...device import AnyArray, Blob, Kernels
 from ...device.kernel import real_of
+from ..core import Trait
 from ..core.param_str import settings
 from .region_base import RegionLayer
 
@@ -19,7 +20,7 @@ NEAR = 2**19  # bytes of maps that lie in a core's cache
 TOGETHER = {"cpu": (8, NEAR // 4), "cuda": (2, 2**31)}  # planes that a block takes, and bytes of them, at most
 
 
-class PointSample(RegionLayer, type="PointSample", param="python_param", bottoms=2, tops=1):
+class PointSample(RegionLayer, type="PointSample", param="python_param", bottoms=2, tops=1, traits=Trait.SIXTEEN_BITS):
     """A bilinear sample of each map at each point of its image.
 
     A point lies at x W - 1/2, y H - 1/2 of the map, or at x (W - 1), y (H - 1) with align_corners; pixels outside the map

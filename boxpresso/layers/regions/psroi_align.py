@@ -12,7 +12,12 @@ from .psroi_base import ONE_BY_ONE, PositionSensitive
 
 
 class PSROIAlign(
-    PositionSensitive, type="PSROIAlign", param="psroi_align_param", bottoms=2, tops=(1, 2), traits=Trait.REGIONS
+    PositionSensitive,
+    type="PSROIAlign",
+    param="psroi_align_param",
+    bottoms=2,
+    tops=(1, 2),
+    traits=Trait.REGIONS | Trait.SIXTEEN_BITS,
 ):
     """Position-sensitive ROIAlign: bin (i, j) of each output is the average of samples in a channel of its own.
 

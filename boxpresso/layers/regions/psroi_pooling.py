@@ -10,7 +10,12 @@ from .psroi_base import PositionSensitive
 
 
 class PSROIPooling(
-    PositionSensitive, type="PSROIPooling", param="psroi_pooling_param", bottoms=2, tops=(1, 2), traits=Trait.REGIONS
+    PositionSensitive,
+    type="PSROIPooling",
+    param="psroi_pooling_param",
+    bottoms=2,
+    tops=(1, 2),
+    traits=Trait.REGIONS | Trait.SIXTEEN_BITS,
 ):
     """Position-sensitive average pooling: bin (i, j) of each output is averaged in a channel of its own.
 

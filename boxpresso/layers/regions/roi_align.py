@@ -35,7 +35,7 @@ class ROIAlign(
     param=("roi_align_param", "roi_pooling_param"),
     bottoms=2,
     tops=(1, 3),
-    traits=Trait.REGIONS,
+    traits=Trait.REGIONS | Trait.SIXTEEN_BITS,
 ):
     """The average, or the largest, of bilinear samples in each bin of each region.
 

@@ -10,7 +10,12 @@ from .align_rotated_base import AlignRotated
 
 
 class ROIAlignRotated(
-    AlignRotated, type="ROIAlignRotated", param="roi_align_rotated_param", bottoms=2, tops=1, traits=Trait.REGIONS
+    AlignRotated,
+    type="ROIAlignRotated",
+    param="roi_align_rotated_param",
+    bottoms=2,
+    tops=1,
+    traits=Trait.REGIONS | Trait.SIXTEEN_BITS,
 ):
     """The average of bilinear samples in each bin of each rotated region.
 

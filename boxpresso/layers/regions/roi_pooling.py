@@ -12,7 +12,14 @@ from ..core import Trait
 from .marked import Marked
 
 
-class ROIPooling(Marked, type="ROIPooling", param="roi_pooling_param", bottoms=2, tops=(1, 2), traits=Trait.REGIONS):
+class ROIPooling(
+    Marked,
+    type="ROIPooling",
+    param="roi_pooling_param",
+    bottoms=2,
+    tops=(1, 2),
+    traits=Trait.REGIONS | Trait.SIXTEEN_BITS,
+):
     """The largest feature in each bin of each region.
 
     A region is scaled by spatial_scale and rounded to whole pixels, halves away from zero. A region whose end comes

@@ -10,7 +10,12 @@ from ..core.lowering import LastView, Lowering, Same
 
 
 class Permute(
-    Layer, type="Permute", param="permute_param", bottoms=1, tops=1, traits=Trait.REARRANGES | Trait.WRITES_ALL
+    Layer,
+    type="Permute",
+    param="permute_param",
+    bottoms=1,
+    tops=1,
+    traits=Trait.REARRANGES | Trait.WRITES_ALL | Trait.SIXTEEN_BITS,
 ):
     """Reorders the axes: the top's axis k is the bottom's axis `order[k]`.
 

@@ -9,11 +9,14 @@ import pytest
 from harness import Rig
 from layer_sizes import CASES, SIZES, Case
 
-from boxpresso import Layer, Net
-from boxpresso.layers.core import REGISTRY, Trait, discover, traits_of
+from boxpresso import Blob, Layer, Net
+from boxpresso.device import open_device
+from boxpresso.device.cast import cast_to
+from boxpresso.device.signature import HALVES
+from boxpresso.layers.core import REGISTRY, Trait, discover, make_layer, traits_of
 from boxpresso.layers.core.traits import IMPLIED, with_implied
-from boxpresso.proto import parse_net
-from boxpresso.proto.errors import LayerError
+from boxpresso.proto import LayerParameter, parse_net, parse_text
+from boxpresso.proto.errors import BoxpressoError, LayerError
 
 discover()
 SHAPE = "shape { dim: 2 dim: 3 }"
@@ -56,8 +59,12 @@ REAL = {  # bottoms of types to which random numbers say nothing
                      [[[[0, 1, 0, 0.1, 0.1, 0.3, 0.4, 0]]]]],
     "Filter": [np.ones((2, 3, 2, 2)), [[0], [1]]],
     "MaskProposalTarget": [[BOX, [0, 2, 2, 11, 30]], [[*BOX[1:], 1]], np.ones((1, 1, 60, 60))],
+    "PointSample": [RNG.standard_normal((2, 8, 6, 7)), RNG.uniform(0.1, 0.9, (2, 3, 2))],
+    "MultiScaleDeformableAttention": [RNG.standard_normal((2, 42, 2, 8)), [[6, 7]], [0],
+                                      RNG.uniform(0.1, 0.9, (2, 3, 2, 1, 4, 2)), RNG.uniform(0, 1, (2, 3, 2, 1, 4))],
     "ContrastiveLoss": [[[0.1, 0.2]], [[0.3, 0.1]], [[1]]],
 }  # fmt: skip
+REAL["MSDeformAttn"] = REAL["MultiScaleDeformableAttention"]
 NEEDS_ONES = ("Embed", "Gather", "LSTM", "RNN", "BatchReindex")  # of whose bottoms some are numbers of rows
 
 
@@ -339,6 +346,33 @@ def check_runs_once(case: Case) -> None:
     assert not all(same(a, b).all() for a, b in zip(first, again)), "a second forward is as the first"
 
 
+def check_sixteen_bits(case: Case) -> None:
+    """Forward and backward are those in double of the rounded bottom, rounded."""
+    first, *others = values(case)
+    for dtype, rounding in zip(HALVES, (2.0**-10, 2.0**-7)):
+        grad = np.random.default_rng(6)
+        results = []
+        for image_type, other_type in ((dtype, np.float32), (np.float64, np.float64)):
+            param = parse_text(f'name: "y" type: "{case.type}" {case.text}', LayerParameter())
+            layer = make_layer(param, device=open_device("cpu"), dtype=image_type)
+            rounded = cast_to(first.astype(np.float32), dtype)
+            arrays = [cast_to(cast_to(rounded, np.float32), image_type), *(x.astype(other_type) for x in others)]
+            bottom, top = [Blob(x.shape, x.dtype) for x in arrays], [Blob((), image_type)]
+            for blob, array in zip(bottom, arrays):
+                blob.data[...] = array
+            layer.setup(bottom, top)
+            layer.reshape(bottom, top)
+            layer.forward(bottom, top)
+            if not results:
+                upstream = cast_to(grad.standard_normal(top[0].shape).astype(np.float32), dtype)
+            top[0].diff[...] = cast_to(cast_to(upstream, np.float32), image_type)
+            layer.backward(top, [True, *(False for _ in others)], bottom)
+            results.append([np.array(cast_to(np.asarray(x), np.float64)) for x in (top[0].data, bottom[0].diff)])
+        for seen, wanted in zip(*results):
+            assert np.abs(wanted).max() > 0.01
+            np.testing.assert_allclose(seen, wanted, rtol=rounding, atol=rounding * 0.1 * np.abs(wanted).max())
+
+
 CHECKS: dict[Trait, Callable[[Case], None]] = {
     trait: globals()[f"check_{name.lower()}"] for name, trait in Trait.__members__.items() if name != "NONE"
 }
@@ -422,7 +456,7 @@ def test_aliases_have_the_traits_of_their_class():
 PLANTED = {  # a type that is not so; each check has to find it
     Trait.WRITES_ALL: "LSTM", Trait.KEEPS_PLACES: "CornerPool", Trait.BY_CHANNEL: "Softmax", Trait.ELEMENTWISE: "Softmax",
     Trait.POOLS: "LRN", Trait.REARRANGES: "ReLU", Trait.VIEW: "Permute", Trait.JOINS: "Axpy", Trait.PARTS: "Split", Trait.WEIGHTED: "ConvolutionRistretto",
-    Trait.PROBABILITIES: "TanH", Trait.CONSTANT: "ReLU", Trait.FILLED: "ReLU", Trait.LOSS: "Softmax",
+    Trait.PROBABILITIES: "TanH", Trait.SIXTEEN_BITS: "Convolution", Trait.CONSTANT: "ReLU", Trait.FILLED: "ReLU", Trait.LOSS: "Softmax",
     Trait.CLASS_LABELS: "EuclideanLoss", Trait.COMPARES: "Accuracy", Trait.BINARY: "L1Loss", Trait.REGIONS: "BatchReindex",
     Trait.IMAGE_INFO: "Convolution", Trait.ROWS_OF_1: "Bias", Trait.PROPOSES: "NMS", Trait.CHOOSES_ROWS: "ROIPooling", Trait.DETECTS: "Proposal",
     Trait.RESTORES: "BoxAnnotatorOHEM", Trait.RUNS_ONCE: "LSTMUnit",
@@ -433,7 +467,7 @@ PLANTED = {  # a type that is not so; each check has to find it
 def test_a_wrong_trait_is_found(trait):
     case = next(case for case in NAMES if case.type == PLANTED[trait])
     assert trait not in own_traits(case)
-    with pytest.raises((AssertionError, AttributeError, LayerError, ValueError, IndexError, KeyError, TypeError)):
+    with pytest.raises((AssertionError, AttributeError, BoxpressoError, ValueError, IndexError, KeyError, TypeError)):
         CHECKS[trait](case)
 
 

@@ -1,0 +1,181 @@
+"""The levels of CPUs that kernels are compiled for ahead, and which of them this machine offers.
+
+A level says what a compiler may use and what a CPU needs for it. Each has all that the one before it has. A CPU offers what its
+operating system says that it offers: a system that does not keep the registers of AVX-512 leaves that out of its list.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+import platform
+import re
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..proto.errors import DeviceError, nearest
+
+NATIVE = "native"  # of BOXPRESSO_CPU: compiled here, for this CPU
+
+
+@dataclass(frozen=True)
+class Level:
+    """A set of instructions.
+
+    Attributes
+    ----------
+    name
+        As BOXPRESSO_CPU has it.
+    march, features
+        The architecture that a compiler is told, and what it may use beyond that.
+    needs
+        What of a CPU it needs beyond the level before, as Linux calls it in /proc/cpuinfo.
+    asks
+        What a text asks for that is compiled otherwise than at the level before; "" where every text is.
+    """
+
+    name: str
+    march: str
+    features: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
+    asks: str = ""
+
+    def flags(self, command: Sequence[str]) -> tuple[str, ...]:
+        """The options for a compiler; zig has names of its own."""
+        if "ziglang" in command:
+            return ("-mcpu=" + "+".join((self.march.replace("armv8-a", "generic").replace("-", "_"), *self.features)),)
+        if self.march.startswith("armv"):
+            return ("-march=" + "+".join((self.march, *self.features)),)
+        return (f"-march={self.march}", *(f"-m{feature}" for feature in self.features))
+
+    def changes(self, text: bytes) -> bool:
+        """Whether a text with its headers is compiled otherwise at this level than at the one before."""
+        return re.search(self.asks.encode(), text) is not None
+
+    def __str__(self) -> str:
+        return self.name
+
+
+LEVELS: dict[str, tuple[Level, ...]] = {
+    "x86_64": (
+        Level("v2", "x86-64-v2", needs=("cx16", "lahf_lm", "popcnt", "pni", "ssse3", "sse4_1", "sse4_2")),
+        Level("v3", "x86-64-v3", needs=("avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "abm", "movbe")),
+        Level("v4", "x86-64-v4", needs=("avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl")),
+        Level(
+            "v4-bf16", "x86-64-v4", ("avx512vnni", "avx512bf16"), ("avx512_vnni", "avx512_bf16"),
+            asks="__AVX512(VNNI|BF16)__",
+        ),
+    ),
+    "aarch64": (
+        Level("neon", "armv8-a", needs=("asimd",)),
+        Level("dotprod", "armv8.2-a", ("dotprod",), ("asimddp",), asks="__ARM_FEATURE_DOTPROD"),
+        Level("bf16", "armv8.2-a", ("dotprod", "bf16"), ("bf16",), asks="__ARM_FEATURE_BF16"),
+    ),
+}  # fmt: skip
+# Where Linux says it: a line of /proc/cpuinfo. What macOS calls the same (sysctl hw.optional.NAME), where it says it at all,
+# and which number Windows gives it (IsProcessorFeaturePresent), which tells fewer things apart.
+LINES = ("flags", "Features")
+MACOS = {
+    "pni": "sse3", "ssse3": "supplementalsse3", "sse4_1": "sse4_1", "sse4_2": "sse4_2", "avx": "avx1_0", "avx2": "avx2_0",
+    "bmi1": "bmi1", "bmi2": "bmi2", "f16c": "f16c", "fma": "fma", "avx512f": "avx512f", "avx512bw": "avx512bw",
+    "avx512cd": "avx512cd", "avx512dq": "avx512dq", "avx512vl": "avx512vl", "avx512_vnni": "avx512vnni",
+    "avx512_bf16": "avx512bf16", "asimd": "AdvSIMD", "asimddp": "arm.FEAT_DotProd", "bf16": "arm.FEAT_BF16",
+}  # fmt: skip
+WINDOWS = {"sse4_2": 38, "avx2": 40, "avx512f": 41, "asimd": 19, "asimddp": 43, "avx512_bf16": -1, "bf16": -1}
+
+
+def machine() -> str:
+    """The machine of this process, by the name that Linux has for it."""
+    return {"AMD64": "x86_64", "arm64": "aarch64"}.get(platform.machine(), platform.machine())
+
+
+def levels() -> tuple[Level, ...]:
+    """The levels of this machine, the least first; () for one that none is defined for."""
+    return LEVELS.get(machine(), ())
+
+
+def has(feature: str) -> bool:
+    """Whether the operating system says that this CPU has something, by Linux's name for it."""
+    if sys.platform == "darwin":
+        return feature not in MACOS or has_on_macos(MACOS[feature])
+    if sys.platform == "win32":
+        return feature not in WINDOWS or bool(ctypes.windll.kernel32.IsProcessorFeaturePresent(WINDOWS[feature]))
+    return feature in listed()
+
+
+def has_on_macos(name: str) -> bool:
+    value, size = ctypes.c_int(0), ctypes.c_size_t(4)
+    system = ctypes.CDLL(None)
+    failed = system.sysctlbyname(f"hw.optional.{name}".encode(), ctypes.byref(value), ctypes.byref(size), None, 0)
+    return not failed and value.value != 0
+
+
+@functools.cache
+def listed() -> frozenset[str]:
+    """What Linux lists; where /proc is not there, what the least level needs, which nearly every CPU has."""
+    try:
+        text = Path("/proc/cpuinfo").read_text(errors="replace")
+    except OSError:
+        return frozenset(feature for level in levels()[:1] for feature in level.needs)
+    for line in text.splitlines():
+        name, _, value = line.partition(":")
+        if name.strip() in LINES:
+            return frozenset(value.split())
+    return frozenset()
+
+
+def offered() -> list[Level]:
+    """The levels that this machine offers, the least first."""
+    found: list[Level] = []
+    for level in levels():
+        if not all(map(has, level.needs)):
+            break
+        found.append(level)
+    return found
+
+
+def asked() -> Level | None:
+    """The level that $BOXPRESSO_CPU names; None where it names none, or "native".
+
+    Raises
+    ------
+    DeviceError
+        For a name that no level has, and for a level that this machine does not offer.
+    """
+    wanted = os.environ.get("BOXPRESSO_CPU", "")
+    if wanted in ("", NATIVE):
+        return None
+    names = [level.name for level in levels()]
+    if wanted not in names:
+        choice = " or ".join([", ".join(names), NATIVE] if names else [NATIVE])
+        raise DeviceError(f"BOXPRESSO_CPU is {wanted!r}, and must be {choice}{nearest(wanted, [*names, NATIVE])}")
+    for level, lower in zip(levels(), (None, *levels())):
+        lacks = [feature for feature in level.needs if not has(feature)]
+        if lacks:
+            best = f"the most that it offers is {lower}" if lower else "it offers none of the levels"
+            raise DeviceError(
+                f"BOXPRESSO_CPU is {wanted!r}, but this CPU, or its operating system, lacks {', '.join(lacks)}; {best}"
+            )
+        if level.name == wanted:
+            return level
+    return None
+
+
+def ladder() -> list[Level]:
+    """The levels whose kernels this process may run, the best first: up to what is asked for, else all that are offered.
+
+    Raises DeviceError as `asked`.
+    """
+    level = asked()
+    if level is None:
+        return [] if os.environ.get("BOXPRESSO_CPU") == NATIVE else offered()[::-1]
+    return offered()[: levels().index(level) + 1][::-1]
+
+
+def march(command: Sequence[str]) -> tuple[str, ...]:
+    """The options that say which CPU a kernel is compiled for on first use: the one that is asked for, else this one."""
+    level = asked()
+    return level.flags(command) if level else ("-march=native",)

@@ -1,0 +1,234 @@
+"""Kernels that are compiled ahead: for which CPU they are, which of them a process takes, and when none."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from boxpresso.device import build, compiler, host, levels, prebuilt
+from boxpresso.device.chain import CHAIN
+from boxpresso.device.signature import HEADERS
+from boxpresso.layers.core.lowering import BF16
+from boxpresso.layers.neuron.relu import ReLU
+from boxpresso.proto.errors import DeviceError
+
+ZEN4 = [
+    "cx16",
+    "lahf_lm",
+    "popcnt",
+    "pni",
+    "ssse3",
+    "sse4_1",
+    "sse4_2",
+    "avx",
+    "avx2",
+    "bmi1",
+    "bmi2",
+    "f16c",
+    "fma",
+    "abm",
+    "movbe",
+]
+AVX512 = ["avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"]
+USE = """
+    import sys
+    from pathlib import Path
+    from boxpresso.device import prebuilt
+    prebuilt.FOLDER = Path({folder!r})
+    import numpy as np
+    from boxpresso.device import open_device
+    from boxpresso.layers.neuron.relu import ReLU
+    {before}
+    x = np.array([-1, 2], np.float32)
+    device = open_device("cpu")
+    device.schedule.always_all = True
+    ReLU.kernels.on(device).relu_forward(2, x, x, 0.5, np.inf)
+    ahead = ".so" in str([one.library._name for one in device.libraries.values() if one.suffix])
+    print(x.tolist(), "ahead" if ahead else "compiled here", device.describe(), sep="; ")
+"""
+
+
+@pytest.fixture
+def x86(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An x86-64 of Linux, whatever this machine is."""
+    monkeypatch.setattr(levels, "machine", lambda: "x86_64")
+    monkeypatch.setattr(levels.sys, "platform", "linux")
+    monkeypatch.delenv("BOXPRESSO_CPU", raising=False)
+
+
+def has(monkeypatch: pytest.MonkeyPatch, *features: str) -> None:
+    monkeypatch.setattr(levels, "listed", lambda: frozenset(features))
+
+
+@pytest.mark.parametrize(
+    ("features", "best"),
+    [
+        ([], []),
+        (ZEN4[:7], ["v2"]),
+        (ZEN4[:8], ["v2"]),
+        (ZEN4, ["v3", "v2"]),
+        ([f for f in ZEN4 if f != "fma"] + AVX512, ["v2"]),  # a system that hides a part of a level
+        ([*ZEN4, *AVX512[:-1]], ["v3", "v2"]),
+        ([*ZEN4, *AVX512, "avx512_vnni"], ["v4", "v3", "v2"]),
+        ([*ZEN4, *AVX512, "avx512_vnni", "avx512_bf16"], ["v4-bf16", "v4", "v3", "v2"]),
+    ],
+)
+def test_what_a_cpu_offers(features, best, x86, monkeypatch):
+    has(monkeypatch, *features)
+    assert [level.name for level in levels.ladder()] == best
+
+
+def test_what_is_asked_for(x86, monkeypatch):
+    has(monkeypatch, *ZEN4)
+    monkeypatch.setenv("BOXPRESSO_CPU", "v2")
+    assert [level.name for level in levels.ladder()] == ["v2"]
+    assert levels.march(("g++",)) == ("-march=x86-64-v2",)
+    assert levels.march((sys.executable, "-m", "ziglang", "c++")) == ("-mcpu=x86_64_v2",)
+    monkeypatch.setenv("BOXPRESSO_CPU", "native")
+    assert levels.ladder() == []
+    assert levels.march(("g++",)) == ("-march=native",)
+    monkeypatch.setenv("BOXPRESSO_CPU", "v4")
+    with pytest.raises(
+        DeviceError, match=r"'v4', but this CPU, or .* lacks avx512f, .*; the most that it offers is v3"
+    ):
+        levels.ladder()
+    monkeypatch.setenv("BOXPRESSO_CPU", "native2")
+    with pytest.raises(DeviceError, match="must be v2, v3, v4, v4-bf16 or native; did you mean 'native'"):
+        host.Cpu()
+
+
+def test_where_nothing_is_listed(x86, monkeypatch):
+    """No /proc: the least level, which every CPU of the last fifteen years has."""
+    monkeypatch.setattr(levels.Path, "read_text", lambda *a, **k: (_ for _ in ()).throw(FileNotFoundError()))
+    monkeypatch.setattr(levels, "listed", levels.listed.__wrapped__)
+    assert [level.name for level in levels.ladder()] == ["v2"]
+
+
+@pytest.mark.skipif(sys.platform != "linux" or levels.machine() != "x86_64", reason="asks the compiler of an x86-64")
+def test_the_cpu_has_what_its_level_lets_a_compiler_use():
+    """The machine's own flags and the compiler's agree: what -march=native has is no less than the level."""
+    if "ziglang" in compiler.compiler():
+        pytest.skip("zig names features in its own way")
+
+    def macros(*flags: str) -> set[str]:
+        command = [*compiler.compiler(), *flags, "-dM", "-E", "-x", "c++", os.devnull]
+        text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        return set(re.findall(r"#define (__(?:AVX|SSE|FMA|F16C|BMI|LZCNT|POPCNT|MOVBE)\w*) ", text))
+
+    native = macros("-march=native")
+    for level in levels.offered():
+        assert macros(*level.flags(compiler.compiler())) <= native
+
+
+def test_texts_of_a_level():
+    """Only what asks for the instructions of the last level is compiled for it once more."""
+    last = levels.LEVELS["x86_64"][-1]
+    assert last.changes(b"".join(BF16.texts))
+    assert not last.changes(b"".join(ReLU.kernels.texts))
+    assert all(level.changes(b"") for level in levels.LEVELS["x86_64"][:-1])
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Libraries of the least level and the last that this machine offers, of a few kernels."""
+    offered = levels.offered()
+    if not offered:
+        pytest.skip(f"no level is defined for {levels.machine()}, or this CPU is less than all")
+    made = tmp_path_factory.mktemp("prebuilt")
+    files = [(kernels, real) for kernels in (ReLU.kernels, CHAIN, host.WORKERS) for real in ("float", "double")]
+    build.build_cpu(",".join({offered[0].name, offered[-1].name}), files, made, 2)
+    return made
+
+
+def use(folder: Path, before: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
+    """In a process without a compiler, a home or a cache."""
+    environment = {"PATH": "/nowhere", "HOME": "/nowhere", "XDG_CACHE_HOME": os.devnull, **environment}
+    keep = {name: os.environ[name] for name in ("PYTHONPATH", "LD_LIBRARY_PATH", "SYSTEMROOT") if name in os.environ}
+    return subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(USE).format(folder=str(folder), before=before)],
+        env={**keep, "PYTHONPATH": str(HEADERS.parents[1]), **environment},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+HIDDEN = 'sys.modules["ziglang"] = None; import importlib.util; importlib.util.find_spec = lambda name: None'
+
+
+def test_no_compiler_no_home_no_cache(folder, tmp_path):
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    result = use(folder, HIDDEN, TMPDIR=str(temporary))
+    best = [level for level in levels.offered() if (folder / f"{level}.so").exists()][-1]
+    assert result.stdout.startswith("[-0.5, 2.0]; ahead; cpu: "), result.stderr
+    assert f"kernels of {best} compiled ahead; others cannot be compiled: no C++ compiler found" in result.stdout
+    assert result.stderr == ""  # no warning about a cache
+    assert not list(temporary.iterdir())
+    least = levels.offered()[0].name
+    assert f"kernels of {least} compiled ahead" in use(folder, HIDDEN, BOXPRESSO_CPU=least).stdout
+
+
+@pytest.mark.parametrize("before", ["", "ReLU.kernels.options = ('-DOTHER',)", "changed"])
+def test_another_text_is_compiled(folder, before, tmp_path):
+    """A kernel that was edited in its place, or has other options; and all where the CPU of this machine is asked for."""
+    environment = {"PATH": os.environ["PATH"], "BOXPRESSO_CACHE": str(tmp_path), "BOXPRESSO_CPU": ""}
+    if not before:
+        environment["BOXPRESSO_CPU"] = "native"
+    elif before == "changed":
+        edited = tmp_path / "relu.cu"
+        edited.write_bytes(ReLU.kernels.path.read_bytes() + b"\n// another\n")
+        before = f"ReLU.kernels.name = Path({str(edited)!r})"
+    result = use(folder, before, **environment)
+    assert result.stdout.startswith("[-0.5, 2.0]; "), result.stderr
+    assert list(tmp_path.glob("relu-float-*.so"))
+    assert ("; compiled here; " in result.stdout) == (
+        environment["BOXPRESSO_CPU"] == "native"
+    )  # the threads are the same
+
+
+def test_a_text_of_ones_own_without_a_compiler(folder, tmp_path):
+    own = tmp_path / "relu.cu"
+    own.write_bytes(ReLU.kernels.path.read_bytes() + b"\n// another\n")
+    result = use(folder, f"{HIDDEN}; ReLU.kernels.name = Path({str(own)!r})", XDG_CACHE_HOME=str(tmp_path))
+    assert "DeviceError: relu.cu is not among the kernels that were compiled ahead" in result.stderr
+    assert "no C++ compiler found" in result.stderr
+
+
+def test_a_level_holds_what_the_one_before_has_not(tmp_path):
+    """The last level is built of what asks for it alone, unless it is built without the one before."""
+    known = levels.LEVELS["x86_64"]
+    if build.target().partition("-")[0] != "x86_64":
+        pytest.skip("the compiler is for another machine")
+    files = [(BF16, "float"), (CHAIN, "float")]
+    build.build_cpu(f"{known[-2]},{known[-1]}", files, tmp_path / "both", 2)
+    build.build_cpu(known[-1].name, files, tmp_path / "alone", 2)
+
+    def names(path: Path) -> set[str]:
+        keys = {kernels.path.stem: prebuilt.suffix(compiler.prebuilt_key(kernels, real)) for kernels, real in files}
+        return {name for name, key in keys.items() if f"connect_kernels{key}".encode() in path.read_bytes()}
+
+    assert names(tmp_path / "both" / "v4.so") == {"bf16", "chain"}
+    assert names(tmp_path / "both" / "v4-bf16.so") == {"bf16"}
+    assert names(tmp_path / "alone" / "v4-bf16.so") == {"bf16", "chain"}
+
+
+def test_the_command(capsys, tmp_path):
+    assert build.main(["--cpu", "v9", "--into", str(tmp_path)]) == 1
+    assert "has no level 'v9': choose from " in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        build.main([])
+    assert "name a GPU's architecture with --arch, or levels of CPUs with --cpu" in capsys.readouterr().err
+
+
+def test_every_file_of_kernels_is_built():
+    files = {kernels.path for kernels in build.declared()}
+    assert files == {*HEADERS.parent.rglob("*.cu"), *HEADERS.parent.rglob("*.cpp")}
+    assert np.dtype(np.float32) in host.SCALARS

@@ -1,0 +1,123 @@
+"""The threads that kernels run on: one set for the process, whoever calls, and none that another library brings."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+import threading
+
+import numpy as np
+import pytest
+
+from boxpresso.device import host
+from boxpresso.device.chain import Chain
+from boxpresso.layers.neuron.relu import ReLU
+
+
+def run(code: str, **environment: str) -> str:
+    result = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+def device_of(workers: int) -> host.Cpu:
+    device = host.Cpu()
+    device.workers = workers
+    device.schedule.always_all = True
+    return device
+
+
+@pytest.mark.parametrize("workers", [1, 2, 3, 8])
+def test_each_share_is_worked_at_once(workers):
+    """Sums in place: a share that is left out, or done twice, is seen."""
+    device = device_of(workers)
+    kernels = ReLU.kernels.on(device)
+    for n in (1, 2, 7, 100_003):
+        x = np.full(n, -1, np.float32)
+        for _ in range(3):
+            kernels.relu_forward(n, x, x, 2.0, np.inf)
+        assert (x == -8).all()
+
+
+def test_callers_have_threads_of_their_own():
+    """Several threads of Python launch at once, kernels and chains whose workers wait for each other."""
+    device, wrong = device_of(3), []
+
+    def call(number: int) -> None:
+        x, y, z = (np.full(1000, -number, np.float32) for _ in range(3))
+        chain = Chain(device, np.dtype(np.float32))
+        chain.add(ReLU.kernels.relu_forward, 1000, x, y, 2.0, np.inf)
+        chain.add(ReLU.kernels.relu_forward, 1000, y, z, 2.0, np.inf)
+        for _ in range(200):
+            y[:], z[:] = 0, 0
+            chain.run()
+            if not (z == -4 * number).all():
+                wrong.append(number)
+
+    callers = [threading.Thread(target=call, args=(number,)) for number in range(1, 5)]
+    for caller in callers:
+        caller.start()
+    for caller in callers:
+        caller.join(60)
+    assert not wrong
+    assert not any(caller.is_alive() for caller in callers)
+
+
+CODE = """
+    import os, numpy as np
+    from boxpresso.device import host
+    from boxpresso.layers.neuron.relu import ReLU
+    device = host.Cpu()
+    device.schedule.always_all = True
+    x = np.full(1000, -1, np.float32)
+    kernels = ReLU.kernels.on(device)
+    device.build(ReLU.kernels, x.dtype)
+    {before}
+    for _ in range(20):
+        kernels.relu_forward(1000, x, x, 1.0, np.inf)
+    assert (x == -1).all()
+    {after}
+"""
+linux = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+
+
+@linux
+def test_one_set_of_threads_and_no_library_of_others():
+    after = """
+    print(len(os.listdir("/proc/self/task")), "gomp" in open("/proc/self/maps").read())
+    """
+    environment = {"BOXPRESSO_THREADS": "4", "OPENBLAS_NUM_THREADS": "1"}
+    assert run(CODE.format(before="", after=after.strip()), **environment) == "4 False\n"
+
+
+@linux
+def test_a_system_that_gives_no_more_threads():
+    """Those that there are do the work: a limit on memory leaves no room for the stack of another thread."""
+    before = """
+    import resource
+    used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (used + 2**22, -1))
+    """
+    after = """
+    print(len(os.listdir("/proc/self/task")))
+    """
+    environment = {"BOXPRESSO_THREADS": "8", "OPENBLAS_NUM_THREADS": "1"}
+    assert run(CODE.format(before=before.strip(), after=after.strip()), **environment) == "1\n"
+
+
+@linux
+def test_sleeping_workers_take_no_time_of_a_processor():
+    after = """
+    import time
+    start = time.process_time(); time.sleep(0.5)
+    print(time.process_time() - start < 0.1)
+    """
+    assert run(CODE.format(before="", after=after.strip()), BOXPRESSO_THREADS="4") == "True\n"
