@@ -93,10 +93,6 @@ class CpuProgram(Program):
             return [*self.placement.reads(action.step), self.placement.written(action.step)]
         return [(v, PLAIN) for v in (*action.step.reads, *action.step.writes) if (v, PLAIN) in known]
 
-    def in_one(self, key: Key) -> int:
-        """How many elements of a key have the size of one of the net's type."""
-        return int(self.dtype.itemsize // DTYPES[key[1]].itemsize) if key[1] in DTYPES else 1
-
     def array(self, key: Key) -> Last:
         """A key as an array, at its home."""
         home, dtype = self.placement.homes[key], DTYPES.get(key[1], self.dtype)
