@@ -22,9 +22,9 @@ from benchmarks.ours import trunk_of
 from benchmarks.peers import train_torch
 from boxpresso import Net, Solver
 from boxpresso.device import cudnn
-from boxpresso.net.summary import layouts_of
 from boxpresso.proto import NetParameter, parse_net, read_net
 from boxpresso.run.gpu.choice import VARIABLE
+from boxpresso.summary import layouts_of
 
 ROOT = Path(__file__).resolve().parents[1]
 NETS = {

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from ..graph.quantization import Quantization
     from ..net import Net
     from ..net.memory import Memory
-    from ..net.summary import PlanSummary, Summary
     from ..net.weights import CopyReport
+    from ..summary import PlanSummary, Summary
 
 
 NAME = "info"
@@ -50,8 +50,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     """Prints the layers of a net, their shapes, parameters and costs."""
     from ..net import Net
-    from ..net.summary import summarise, summarise_plan
-    from ..net.timing import timing_net
+    from ..summary import summarise, summarise_plan
+    from ..timing import timing_net
 
     if args.html:
         from ..reports import check_place, write_net_report

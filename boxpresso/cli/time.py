@@ -13,7 +13,7 @@ from . import arguments
 
 if TYPE_CHECKING:
     from ..net import Net
-    from ..net.timing import PlanTimes, Times
+    from ..timing import PlanTimes, Times
 
 NAME = "time"
 SHORT = "time each layer, forward and backward"
@@ -49,7 +49,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Prints what `caffe time` prints: the average times of each layer, and of the net; then sums by type."""
-    from ..net.timing import time_net, time_plan, timing_net
+    from ..timing import time_net, time_plan, timing_net
 
     if args.html:
         from ..reports import check_place, write_net_report

@@ -120,17 +120,17 @@ def offsets_of(net: NetParameter) -> dict[int, tuple[int, list[int]]]:
     Each blob has a root, the blob before it that no map leads to, and the map from the root; layers are passed once.
     """
     known: dict[str, tuple[object, Map]] = {}
-    found: dict[int, tuple[int, list[int]]] = {}
+    cuts: dict[int, tuple[int, list[int]]] = {}
     for i, layer in enumerate(net.layer):
         before = [known.get(name, (name, IDENTITY)) for name in layer.bottom]
         here: tuple[object, Map] | None = None
         if is_bare(layer):
             offset = difference(before[0], before[1])
             if offset is not None and any(offset[1]):
-                found[i] = offset
+                cuts[i] = offset
         try:
             if before:
-                axis, offsets = found.get(i, (2, []))
+                axis, offsets = cuts.get(i, (2, []))
                 root, base = before[0]
                 here = root, short(compose(map_of(layer, axis, offsets), base))
         except (UndefinedMapException, AxisMismatchException, ValueError):  # ValueError: axes of other numbers
@@ -139,7 +139,7 @@ def offsets_of(net: NetParameter) -> dict[int, tuple[int, list[int]]]:
             known[top] = (
                 here if here is not None and (j == 0 or Trait.VIEW in traits_of(layer.type)) else ((i, j), IDENTITY)
             )
-    return found
+    return cuts
 
 
 def map_of(layer: LayerParameter, axis: int, offsets: list[int]) -> Map:

@@ -83,10 +83,10 @@ def priors(net: NetParameter) -> dict[str, str]:
     for reader in net.layer:
         if len(reader.bottom) < 3:
             continue
-        locations, found = (joined(made, reader.bottom[i]) for i in (0, 2))
-        if len(locations) != len(found):
+        locations, priors = (joined(made, reader.bottom[i]) for i in (0, 2))
+        if len(locations) != len(priors):
             continue
-        for blob, prior in zip(locations, found):
+        for blob, prior in zip(locations, priors):
             layer, outputs = made.get(prior), outputs_of(net, blob)
             if layer is None or layer.type != "PriorBox" or not outputs or outputs % 4:
                 continue
@@ -138,10 +138,10 @@ def wants_classes(layer: LayerParameter) -> bool:
         return False
     text = layer.module_param.param_str if layer.type == "Module" else layer.python_param.param_str
     try:
-        given = read_param_str(text)
+        settings = read_param_str(text)
     except LayerError:
         return False
-    return not (isinstance(given, dict) and "num_classes" in {str(name).lower() for name in given})
+    return not (isinstance(settings, dict) and "num_classes" in {str(name).lower() for name in settings})
 
 
 def classes_of(net: NetParameter, layer: LayerParameter) -> int:

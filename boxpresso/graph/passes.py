@@ -84,7 +84,7 @@ def merge(plan: Plan, able: Callable[[Step], bool], join: Callable[[Step, Step],
 
     The joined step stands where the later of the two stood.
     """
-    kept, readers = set(plan.wanted.values()), plan.readers()
+    wanted, readers = set(plan.wanted.values()), plan.readers()
     steps: list[Step | None] = []
     maker: dict[Value, int] = {}  # the place in `steps` of the step that writes a value
     for step in plan.steps:
@@ -93,7 +93,7 @@ def merge(plan: Plan, able: Callable[[Step], bool], join: Callable[[Step, Step],
             if (
                 before is None
                 or before.writes != (value,)
-                or value in kept
+                or value in wanted
                 or len(readers[value]) != 1
                 or not able(before)
             ):

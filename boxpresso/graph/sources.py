@@ -53,7 +53,7 @@ class Sources:
         self.classes: dict[str, int] = {}
         self.origin: dict[str, str] = {}  # copies of a top -> the top
         self.matrices: set[str] = set()  # Inputs for the files of InfogainLoss
-        given = {name: tuple(int(side) for side in shape) for name, shape in (shapes or {}).items()}
+        sizes = {name: tuple(int(side) for side in shape) for name, shape in (shapes or {}).items()}
         self.param = NetParameter()
         self.param.CopyFrom(net)
         for layer in self.param.layer:
@@ -64,10 +64,10 @@ class Sources:
         self.add_matrices()
         for layer in self.param.layer:
             if layer.type.lower() == "input":
-                self.keep(layer, given)
+                self.keep(layer, sizes)
             elif is_source(layer, python_layers):
-                self.replace(layer, net, given)
-        for name in given:
+                self.replace(layer, net, sizes)
+        for name in sizes:
             if name not in self.tops:
                 raise ModelError(
                     f"data gives a shape for {name!r}, which is not a top of a data layer{nearest(name, self.tops)}"
@@ -94,24 +94,24 @@ class Sources:
                 self.matrices.add(name)
             self.param.layer.add().CopyFrom(layer)
 
-    def keep(self, layer: LayerParameter, given: Mapping[str, tuple[int, ...]]) -> None:
+    def keep(self, layer: LayerParameter, sizes: Mapping[str, tuple[int, ...]]) -> None:
         """Takes note of an Input's tops, and gives them the shapes of the caller."""
         shapes = [tuple(map(int, shape.dim)) for shape in layer.input_param.shape]
         shapes = shapes * (len(layer.top) if len(shapes) == 1 else 1)
-        if any(name in given for name in layer.top) and len(shapes) == len(layer.top):
-            shapes = [given.get(name, shape) for name, shape in zip(layer.top, shapes)]
+        if any(name in sizes for name in layer.top) and len(shapes) == len(layer.top):
+            shapes = [sizes.get(name, shape) for name, shape in zip(layer.top, shapes)]
             layer.input_param.ClearField("shape")
             for shape in shapes:
                 layer.input_param.shape.add(dim=shape)
         for name, shape in zip(layer.top, shapes):
             if name in self.matrices:
-                self.tops[name] = Top(shape, "identity", name in given)
+                self.tops[name] = Top(shape, "identity", name in sizes)
                 continue
             known = by_name(name, 1, (3, 1, 1), 2, shape[-1] if name == "gt_boxes" and shape else 5)
             role = known.role if known else "class" if "label" in name else "image"
             self.tops[name] = Top(shape, role)
 
-    def replace(self, layer: LayerParameter, net: NetParameter, given: Mapping[str, tuple[int, ...]]) -> None:
+    def replace(self, layer: LayerParameter, net: NetParameter, sizes: Mapping[str, tuple[int, ...]]) -> None:
         """Makes an Input of a data layer."""
         readers = [[other.type for other in net.layer if name in other.bottom] for name in layer.top]
         tops = data_tops(layer, readers, net.name, sliced(net, layer.top[0]))
@@ -127,7 +127,7 @@ class Sources:
         for top_name, top in zip(names, tops):
             if top_name == "gt_boxes" and self.viewpoints:
                 top = Top((top.shape[0], 6), "viewed objects")
-            own = Top(given[top_name], top.role) if top_name in given else top
+            own = Top(sizes[top_name], top.role) if top_name in sizes else top
             self.tops[top_name], self.scales[top_name] = own, scale
             layer.input_param.shape.add(dim=own.shape)
 

@@ -1,4 +1,4 @@
-"""From text to a Net that runs: prepare (phase rules, splits), net, gradients, weights; summaries and times of a net."""
+"""From text to a Net that runs: prepare (phase rules, splits), net, gradients, weights."""
 
 from .net import Net
 

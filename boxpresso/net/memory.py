@@ -226,15 +226,15 @@ def amount(size: int) -> str:
 
 def machine_memory() -> int | None:
     """The bytes of memory of this machine, swap included, or those that its container may use; None where unknown."""
-    found: list[int] = []
+    limits: list[int] = []
     with suppress(OSError, ValueError):
         lines = Path("/proc/meminfo").read_text().splitlines()
         sizes = {line.split(":")[0]: int(line.split()[1]) * 1024 for line in lines if ":" in line}
-        found.append(sizes["MemTotal"] + sizes.get("SwapTotal", 0))
-    if not found and hasattr(os, "sysconf"):
+        limits.append(sizes["MemTotal"] + sizes.get("SwapTotal", 0))
+    if not limits and hasattr(os, "sysconf"):
         with suppress(OSError, ValueError):
-            found.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+            limits.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
     for name in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
         with suppress(OSError, ValueError):
-            found.append(int(Path(name).read_text()))
-    return min(found, default=None)
+            limits.append(int(Path(name).read_text()))
+    return min(limits, default=None)

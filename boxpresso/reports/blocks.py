@@ -14,7 +14,7 @@ from itertools import accumulate
 
 from ..layers.core import REGISTRY, Layer, Trait
 from ..net import Net
-from ..net.summary import Shape
+from ..summary import Shape
 
 SMALL = 18  # a graph of so few boxes is shown as it is
 MANY = 28  # things of a graph from which on blocks of one number, such as those of a stage, are folded together

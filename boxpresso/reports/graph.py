@@ -14,7 +14,7 @@ from typing import Any
 
 from ..layers.core import Layer, Trait
 from ..net import Net
-from ..net.summary import Shape
+from ..summary import Shape
 from .blocks import Block, Box, Graph, Item, Wire, boxes_of, family
 from .layout import FOOT, GAP_X, GAP_Y, MARGIN, THREAD, End, lay_out, path, place
 from .page import TIMES, count, escape, shape_text

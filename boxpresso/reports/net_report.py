@@ -9,11 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..net import Net
-from ..net.summary import PlanSummary, Row, Summary, summarise
-from ..net.timing import PlanTimes, Times
 from ..net.weights import CopyReport
 from ..proto import LayerParameter
 from ..proto.text import to_text
+from ..summary import PlanSummary, Row, Summary, summarise
+from ..timing import PlanTimes, Times
 from .blocks import family, graph_of, is_split, originals
 from .graph import Cost, draw
 from .page import Column, bar, count, escape, facts, page, section, shape_text, size, table, tiles, write_page

@@ -58,9 +58,9 @@ def after(step: Step, source: Source) -> After:
         assert isinstance(part, Affine)
         affine = affine.then(part)
     if step.activation is not None:
-        found = source.layers[step.activation].fuse()
-        assert isinstance(found, Activation)
-        activation = found
+        fused = source.layers[step.activation].fuse()
+        assert isinstance(fused, Activation)
+        activation = fused
     shape = source.blobs[step.writes[0][0]].shape if step.writes else ()
     return After(affine, activation, shape[1] if len(shape) > 1 else 0, step.halved is not None)
 

@@ -190,11 +190,11 @@ class Runner:
         for name, value in self.contents(last):
             memory[id(blobs[name]._data)] = name, value
         whole = {at for at, (name, value) in memory.items() if name in latest and self.root(latest[name]) == value}
-        found = {value: name for at, (name, value) in memory.items() if at not in whole}
+        places = {value: name for at, (name, value) in memory.items() if at not in whole}
         for name, value in latest.items():
             if id(blobs[name]._data) in whole:
-                found.setdefault(self.root(value), name)
-        return found, whole
+                places.setdefault(self.root(value), name)
+        return places, whole
 
     def contents(self, last: int | None = None) -> Iterator[tuple[str, Value]]:
         """What blobs come to hold in a forward, in order: their names, and values. last: as for `remaining`."""
@@ -254,15 +254,15 @@ class Runner:
     def files(self) -> list[Kernels]:
         """The files of kernels that a forward by the plans of now needs, which may be compiled at once."""
         self.plans = self.optimised()
-        found: dict[Kernels, None] = {CHAIN: None, TURN: None, POINTWISE: None} if self.plans else {}
+        kernels: dict[Kernels, None] = {CHAIN: None, TURN: None, POINTWISE: None} if self.plans else {}
         steps = [step for plan in self.plans for step in plan.steps]
         for step in steps:
             own = self.source.layers[step.layer].kernel_files
             files = step.lowering.files() if step.lowering is not None and step.reads else own()
-            found.update(dict.fromkeys(files))
+            kernels.update(dict.fromkeys(files))
         if not steps:
-            found = dict.fromkeys(file for layer in self.source.layers for file in layer.kernel_files())
-        return list(found)
+            kernels = dict.fromkeys(file for layer in self.source.layers for file in layer.kernel_files())
+        return list(kernels)
 
     def want(self, names: Iterable[str]) -> None:
         """From the next forward on the plan computes these blobs too."""

@@ -183,12 +183,14 @@ def find_chains(
             in_place = names[j + 1][0] == names[j + 1][1] == writes
             if not in_place and reads != writes and readers.get(writes[0], 0) != 1:
                 break
-        found = links[0].layer.training_chain(links) if links else None
-        if found is not None and found.reads_top:  # what its blob holds in the backward is to be what its forward wrote
-            end = i + len(found.links)
+        together = links[0].layer.training_chain(links) if links else None
+        if (
+            together is not None and together.reads_top
+        ):  # what its blob holds in the backward is to be what its forward wrote
+            end = i + len(together.links)
             if names[end - 1][0] == names[end - 1][1] and any(names[end - 1][1] == tops for _, tops in names[end:]):
-                found = links[0].layer.training_chain(links[: len(found.links) - 1])
-        if found is not None:
-            chain = TrainingChain(i, found)
-            chains.update(dict.fromkeys(range(i, i + len(found.links)), chain))
+                together = links[0].layer.training_chain(links[: len(together.links) - 1])
+        if together is not None:
+            chain = TrainingChain(i, together)
+            chains.update(dict.fromkeys(range(i, i + len(together.links)), chain))
     return chains

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..net import Net
-from ..net.summary import summarise
+from ..summary import summarise
 
 
 def describe(net: Net) -> dict[str, Any]:

@@ -21,8 +21,8 @@ from tiny_ssd import TINY, picture, tiny_net, write_tiny
 from boxpresso import Net, cli
 from boxpresso.__main__ import main
 from boxpresso.cli.main import VERBS
-from boxpresso.net.summary import macs, summarise
 from boxpresso.proto import parse_net
+from boxpresso.summary import macs, summarise
 
 DEFAULT = "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execv(sys.argv[1], sys.argv[1:])"
 INTERRUPTIBLE = [sys.executable, "-c", DEFAULT]  # before a command: under nohup SIGINT is ignored from the start
@@ -379,7 +379,7 @@ def test_time_forward_only(capsys, tiny):
 
 
 def test_backward_really_runs(tiny):
-    from boxpresso.net.timing import time_net, timing_net
+    from boxpresso.timing import time_net, timing_net
 
     Path("half.prototxt").write_text(TINY[: TINY.index('layer { name: "conf_rows"')])
     net = timing_net("half.prototxt", tiny[1])
@@ -497,7 +497,7 @@ def test_python_layers_are_allowed_by_name(capsys, monkeypatch):
 def test_faster_rcnn_is_timed_with_regions(capsys):
     from test_detect import POOL, RCNN
 
-    from boxpresso.net.timing import timing_net
+    from boxpresso.timing import timing_net
 
     text = RCNN.replace("MODULE", "rpn.proposal_layer").replace("POOL", POOL)
     Path("rcnn.prototxt").write_text(text.replace("INFO", "6").replace("COUNT", "8").replace("OFFSETS", "12"))

@@ -78,7 +78,7 @@ FAULTS = [
     Fault(
         "a value with two readers is folded", PASSES, "or len(readers[value]) != 1", "or len(readers[value]) > 2",
     ),
-    Fault("a value that is asked for is folded", PASSES, "or value in kept\n", ""),
+    Fault("a value that is asked for is folded", PASSES, "or value in wanted\n", ""),
     Fault(
         "a sum with coefficients is fused", PASSES, "and next_.lowering.sums and next_.lowering.coefficient == 1", "and next_.lowering.sums",
     ),

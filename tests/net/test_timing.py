@@ -10,9 +10,9 @@ from tiny_ssd import TINY, tiny_net, write_tiny
 
 from boxpresso import Net
 from boxpresso.__main__ import main
-from boxpresso.net.summary import summarise_plan
-from boxpresso.net.timing import time_net, time_plan, timing_net
 from boxpresso.proto import ModelError, parse_net
+from boxpresso.summary import summarise_plan
+from boxpresso.timing import time_net, time_plan, timing_net
 
 
 @pytest.fixture(autouse=True)

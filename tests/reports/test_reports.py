@@ -24,12 +24,12 @@ from boxpresso import BoxpressoError, Net
 from boxpresso.__main__ import main
 from boxpresso.data.folders import Scene
 from boxpresso.evaluation import evaluate
-from boxpresso.net.summary import summarise
-from boxpresso.net.timing import time_net, timing_net
 from boxpresso.proto import parse_net
 from boxpresso.reports import Pictures, write_net_report, write_test_report
 from boxpresso.reports.misses import best_score, judge_pictures
 from boxpresso.reports.weights import statistics
+from boxpresso.summary import summarise
+from boxpresso.timing import time_net, timing_net
 
 SVG = "{http://www.w3.org/2000/svg}"
 VOID = {"meta", "input", "br", "img"}
@@ -429,7 +429,7 @@ def test_info_needs_neither_compiler_nor_data(tmp_path):
 
 def test_a_plan_is_described_as_it_runs():
     """What `info --plan` shows is what a forward does."""
-    from boxpresso.net.summary import plan_rows, summarise_plan
+    from boxpresso.summary import plan_rows, summarise_plan
 
     net = tiny_net()
     sketched = summarise_plan(net)

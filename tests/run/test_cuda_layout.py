@@ -35,12 +35,12 @@ from boxpresso.graph.graph import LAST
 from boxpresso.layers.core.gpu_lowering import GpuLowering, OnLast, Refused
 from boxpresso.layers.core.lowering import Constant, Join
 from boxpresso.layers.dense.channels_last import ConvolveLast, LastConvolution
-from boxpresso.net.summary import summarise_plan
 from boxpresso.proto import parse_net
 from boxpresso.proto.errors import DeviceError
 from boxpresso.run.gpu import choice as gpu_choice
 from boxpresso.run.gpu.layout import Turn, find_chains, lay_out
 from boxpresso.run.gpu.program import inner_blobs
+from boxpresso.summary import summarise_plan
 
 pytestmark = [
     pytest.mark.cuda,

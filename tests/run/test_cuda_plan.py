@@ -13,9 +13,9 @@ from boxpresso import Layer, LayerError, Net
 from boxpresso.device import cuda
 from boxpresso.device.graph import Graph
 from boxpresso.layers.core.layer import REGISTRY
-from boxpresso.net.summary import summarise_plan
 from boxpresso.proto import parse_net
 from boxpresso.proto.errors import DeviceError
+from boxpresso.summary import summarise_plan
 
 pytestmark = [
     pytest.mark.cuda,

@@ -15,12 +15,12 @@ from boxpresso.graph.graph import LAST, plain
 from boxpresso.graph.graph import Source as Layers
 from boxpresso.graph.passes import Portion, fold_affine, fuse_activations, fuse_sums, portions
 from boxpresso.layers.core.lowering import bf16_available
-from boxpresso.net.summary import summarise_plan
 from boxpresso.proto import parse_net
 from boxpresso.proto.errors import DeviceError, ModelError
 from boxpresso.run.arena import Arena, Home, Placement, shared_memory
 from boxpresso.run.gpu.memory import Bound
 from boxpresso.run.layout import lower, optimise
+from boxpresso.summary import summarise_plan
 
 RNG = np.random.default_rng(11)
 

@@ -182,22 +182,22 @@ def by_name(name: str, batch: int, image: tuple[int, ...], classes: int, columns
 def python_tops(param: LayerParameter) -> list[Top]:
     """The tops of a Python layer that reads data, from its names and its param_str."""
     try:
-        given: Any = read_param_str(param.python_param.param_str)
+        values: Any = read_param_str(param.python_param.param_str)
     except LayerError:
-        given = {}
-    given = {str(k).lower(): v for k, v in given.items()} if isinstance(given, dict) else {}
-    classes, batch = given.get("num_classes", 2), given.get("batch_size", 1)
+        values = {}
+    values = {str(k).lower(): v for k, v in values.items()} if isinstance(values, dict) else {}
+    classes, batch = values.get("num_classes", 2), values.get("batch_size", 1)
     classes = classes if isinstance(classes, int) and classes > 0 else 2
     batch = batch if isinstance(batch, int) and batch > 0 else 1
     rotated = param.python_param.module.startswith("rotation.")
     family = {"im_info", "gt_boxes", "rois", "labels", "bbox_targets"} & set(param.top)
     height, width = REGION_IMAGE if family else (SIDE, SIDE)
-    size = given.get("im_shape", given.get("new_size", given.get("crop_size")))
+    size = values.get("im_shape", values.get("new_size", values.get("crop_size")))
     if isinstance(size, (list, tuple)) and len(size) >= 2 and all(isinstance(side, int) for side in size[-2:]):
         height, width = size[-2:]
     elif isinstance(size, int):
         height = width = size
-    scales = given.get("scales")
+    scales = values.get("scales")
     if family and isinstance(scales, (list, tuple)) and scales and all(isinstance(side, int) for side in scales):
         height, width = max(scales), max(scales) * 5 // 3
     result = []
@@ -234,19 +234,19 @@ def batch_of(param: LayerParameter) -> int:
 
 def size_of(param: LayerParameter) -> tuple[int, int] | None:
     """Height and width of the images, where fields give them: of crops before those of images that are resized."""
-    t, given = param.transform_param, messages(param)
-    if t.crop_size or next((p for p in given if getattr(p, "crop_size", 0)), None):
-        side = t.crop_size or next(p.crop_size for p in given if getattr(p, "crop_size", 0))
+    t, data_params = param.transform_param, messages(param)
+    if t.crop_size or next((p for p in data_params if getattr(p, "crop_size", 0)), None):
+        side = t.crop_size or next(p.crop_size for p in data_params if getattr(p, "crop_size", 0))
         return side, side
     for high, wide in (("crop_h", "crop_w"), ("crop_height", "crop_width")):
-        for p in (t, *given):
+        for p in (t, *data_params):
             if getattr(p, high, 0) and getattr(p, wide, 0):
                 return getattr(p, high), getattr(p, wide)
     for resize in t.resize_param:
         if resize.height and resize.width:
             return resize.height, resize.width
     for high, wide in (("new_height", "new_width"), ("resize_height", "resize_width"), ("height", "width")):
-        for p in given:
+        for p in data_params:
             if getattr(p, high, 0) and getattr(p, wide, 0):
                 return getattr(p, high), getattr(p, wide)
     return None
@@ -254,15 +254,15 @@ def size_of(param: LayerParameter) -> tuple[int, int] | None:
 
 def image_of(param: LayerParameter, hint: str = "") -> tuple[int, ...]:
     """(channels, height, width) of the images."""
-    t, size, given = param.transform_param, size_of(param), messages(param)
-    text = " ".join([hint, t.mean_file, *(getattr(p, "source", "") for p in given)]).lower()
+    t, size, data_params = param.transform_param, size_of(param), messages(param)
+    text = " ".join([hint, t.mean_file, *(getattr(p, "source", "") for p in data_params)]).lower()
     known = next((shape for word, shape in KNOWN if re.search(word, text)), None)
-    color = next((p.channels for p in given if getattr(p, "channels", 0)), 0) or (known[0] if known else 3)
+    color = next((p.channels for p in data_params if getattr(p, "channels", 0)), 0) or (known[0] if known else 3)
     video = param.video_data_param
     if param.type.lower() == "videodata" and param.HasField("video_data_param") and video.batch_size:
         flow = video.modality == video.FLOW  # x and y of each frame
         color = (2 if flow else 1 if video.grayscale else 3) * video.new_length * video.num_segments
-    elif t.force_gray or any(p.HasField("is_color") and not p.is_color for p in given if hasattr(p, "is_color")):
+    elif t.force_gray or any(p.HasField("is_color") and not p.is_color for p in data_params if hasattr(p, "is_color")):
         color = 1
     elif len(t.mean_value) > 1:
         color = len(t.mean_value)

@@ -19,8 +19,8 @@ def warn_of_nan(layer: Layer, bottom: Sequence[Blob]) -> None:
     """To be called where a layer has no detections: warns, once, if there is NaN in the net's inputs or in its bottoms."""
     if layer.warned:
         return
-    given = [(f"the net's input {name!r}", blob) for name, blob in layer.net_blobs.items() if blob.given]
-    looked_at = [*given, *((f"bottom {i}", blob) for i, blob in enumerate(bottom))]
+    inputs = [(f"the net's input {name!r}", blob) for name, blob in layer.net_blobs.items() if blob.given]
+    looked_at = [*inputs, *((f"bottom {i}", blob) for i, blob in enumerate(bottom))]
     looked_at = [(what, blob) for what, blob in looked_at if blob.dtype.kind == "f" and blob.count]
     for (what, _), seen in zip(looked_at, nan_in(layer.device, [blob.data for _, blob in looked_at])):
         if seen:
@@ -43,5 +43,5 @@ def nan_in(device: Device, arrays: Sequence[AnyArray]) -> list[bool]:
         kernels.on(device).nan_seen(parts[key], a, device.part(seen, at, (parts[key],)), a.size)
         at += parts[key]
     ends = np.cumsum(list(parts.values()), dtype=int)[:-1]
-    told = dict(zip(on_gpu, np.split(np.asarray(seen), ends))) if on_gpu else {}
-    return [bool(told[id(a)].any() if id(a) in told else np.isnan(np.asarray(a)).any()) for a in arrays]
+    has_nan = dict(zip(on_gpu, np.split(np.asarray(seen), ends))) if on_gpu else {}
+    return [bool(has_nan[id(a)].any() if id(a) in has_nan else np.isnan(np.asarray(a)).any()) for a in arrays]

@@ -78,9 +78,9 @@ def read_any(text: str) -> Any:
     return Flow(text).whole()
 
 
-def block(given: Iterable[str]) -> Any:
+def block(rows: Iterable[str]) -> Any:
     """Lines `key: value` or `- value` of one indentation; deeper lines belong to the line before."""
-    lines = deque(given)
+    lines = deque(rows)
     items: list[Any] = []
     table: dict[Any, Any] = {}
     while lines:
@@ -215,12 +215,12 @@ def settings(layer: Layer, defaults: dict[str, Any]) -> dict[str, Any]:
     """
     text = layer.param.python_param.param_str
     try:
-        given = read_param_str(text)
+        values = read_param_str(text)
     except LayerError as error:
         raise LayerError(f"{layer}: {error}") from None
-    layer.need(isinstance(given, dict), f"param_str must be of the form {{'name': value, ...}}, got {text!r}")
+    layer.need(isinstance(values, dict), f"param_str must be of the form {{'name': value, ...}}, got {text!r}")
     result = dict(defaults)
-    for name, value in given.items():
+    for name, value in values.items():
         known = str(name).lower()
         if known in defaults:
             result[known] = value
@@ -236,7 +236,7 @@ def settings(layer: Layer, defaults: dict[str, Any]) -> dict[str, Any]:
 def given_names(layer: Layer) -> set[str]:
     """The names of the settings that a layer's `param_str` gives, lower-case; none of a text that `settings` refuses."""
     try:
-        given = read_param_str(layer.param.python_param.param_str)
+        values = read_param_str(layer.param.python_param.param_str)
     except LayerError:
         return set()
-    return {str(name).lower() for name in given} if isinstance(given, dict) else set()
+    return {str(name).lower() for name in values} if isinstance(values, dict) else set()

@@ -1,4 +1,4 @@
-"""The chains of a program on a GPU, and the layout of each: measured for its shapes or forced, and kept (gpu_choice.py)."""
+"""The chains of a program on a GPU, and the layout of each: measured for its shapes or forced, and kept (choice.py)."""
 
 from __future__ import annotations
 
@@ -170,8 +170,8 @@ class Chains:
 
     def lines(self) -> list[str]:
         """Such as "conv1 ... fc7, 20 steps: NHWC, measured: 0.4120 ms, NCHW 0.6550 ms"."""
-        told = zip(self.describe(), self.choices.values())
-        return [f"{chain['layers']}, {chain['steps']} steps: {choice.describe()}" for chain, choice in told]
+        pairs = zip(self.describe(), self.choices.values())
+        return [f"{chain['layers']}, {chain['steps']} steps: {choice.describe()}" for chain, choice in pairs]
 
     def describe(self) -> list[dict[str, Any]]:
         """For each chain the layers at its ends, how many steps it has, its layout, why, and the times that this rests on."""

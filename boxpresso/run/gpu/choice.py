@@ -65,7 +65,7 @@ def forced() -> str:
 
 
 def key_of(device: Cuda, chain: Hashable) -> Hashable:
-    """What a choice is kept by: the GPU, what its libraries are told, and gpu_layout.signature of the chain."""
+    """What a choice is kept by: the GPU, what its libraries are told, and layout.signature of the chain."""
     return (
         device.name,
         device.fast_math,
@@ -84,19 +84,19 @@ def choose(ms: tuple[float, float]) -> Choice:
 def known(key: Hashable) -> Choice | None:
     """What was chosen before in this process."""
     with _lock:
-        found = _kept.get(key)
-        if found is not None:
+        choice = _kept.get(key)
+        if choice is not None:
             _kept.move_to_end(key)
-        return found
+        return choice
 
 
 def keep(key: Hashable, choice: Choice) -> Choice:
     """Keeps a choice; the first that a process makes for a chain stays, whichever thread makes another."""
     with _lock:
-        found = _kept.setdefault(key, choice)
+        first = _kept.setdefault(key, choice)
         while len(_kept) > MOST:
             _kept.popitem(last=False)
-        return found
+        return first
 
 
 def forget() -> None:

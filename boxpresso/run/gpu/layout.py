@@ -2,7 +2,7 @@
 
 Both are pure functions of a plan. `find_chains` looks for convolutions by cuDNN, with what pools, sums, joins or takes each
 element alone between them; `lay_out` turns what a chain reads, and what others read of it, and leaves the rest channels last.
-Which layout a chain gets is decided elsewhere (gpu_choice.py).
+Which layout a chain gets is decided elsewhere (choice.py).
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def components(steps: Sequence[Step]) -> list[list[Step]]:
                     group[value] = own
         mine.append(step)
         group.update(dict.fromkeys(values, own))
-    return [sorted(found, key=lambda step: order[step.layer]) for found in groups.values()]
+    return [sorted(component, key=lambda step: order[step.layer]) for component in groups.values()]
 
 
 def pruned(steps: Sequence[Step], source: Source) -> list[Step]:
@@ -122,12 +122,12 @@ def tangled(plan: Plan, source: Source) -> set[int]:
     what a Dropout at TEST shares: later readers see the change, which an array that was turned before would not have."""
     newest: dict[int, Value] = {}
     same: dict[Value, Value] = {}  # views of a value
-    found = set()
+    buffers = set()
     for step in plan.steps:
         for value in step.reads:
             buffer = id(source.blobs[value[0]]._data)
             if newest.setdefault(buffer, same.get(value, value)) != same.get(value, value):
-                found.add(buffer)
+                buffers.add(buffer)
         view = bool(step.reads) and Trait.VIEW in source.layers[step.layer].traits
         for value in step.writes:
             buffer = id(source.blobs[value[0]]._data)
@@ -135,20 +135,20 @@ def tangled(plan: Plan, source: Source) -> set[int]:
                 same[value] = same.get(step.reads[0], step.reads[0])
             else:
                 newest[buffer] = value
-    return found
+    return buffers
 
 
 def absorbable(plan: Plan, source: Source, inner: Collection[str]) -> dict[Value, Step]:
     """{value: the only step that reads it, a Permute to (N, H, W, C)}."""
-    found = {}
+    permutes = {}
     for value, steps in plan.readers().items():
         i = steps[0].layer
         turns = steps[0].lowering is None and isinstance(
             source.layers[i].lower(source.bottoms[i], source.tops[i]), LastView
         )
         if turns and len(steps) == 1 and value[0] in inner and value not in plan.wanted.values():
-            found[value] = steps[0]
-    return found
+            permutes[value] = steps[0]
+    return permutes
 
 
 def find_chains(plan: Plan, source: Source, inner: Collection[str], without: Collection[int] = ()) -> list[Chain]:
@@ -157,7 +157,7 @@ def find_chains(plan: Plan, source: Source, inner: Collection[str], without: Col
     Parameters
     ----------
     plan, source
-        After all passes of gpu_plan.py, and the net.
+        After all passes of plan.py, and the net.
     inner
         Names of blobs whose values nobody needs once the plan has run.
     without
@@ -171,10 +171,10 @@ def find_chains(plan: Plan, source: Source, inner: Collection[str], without: Col
     ]  # fmt: skip
     while True:
         parts = components(steps)
-        kept = {step.layer for part in parts for step in pruned(part, source)}
-        if len(kept) == len(steps):
+        left = {step.layer for part in parts for step in pruned(part, source)}
+        if len(left) == len(steps):
             break
-        steps = [step for step in steps if step.layer in kept]
+        steps = [step for step in steps if step.layer in left]
     permuted = absorbable(plan, source, inner)
     chains = []
     for part in parts:
@@ -194,7 +194,7 @@ def lay_out(plan: Plan, source: Source, inner: Collection[str], chains: Iterable
     chains = list(chains)
     own = {layer for chain in chains for layer in chain.steps}
     absorbed = {layer for chain in chains for layer in chain.absorbed}
-    permuted, readers, kept = absorbable(plan, source, inner), plan.readers(), set(plan.wanted.values())
+    permuted, readers, wanted = absorbable(plan, source, inner), plan.readers(), set(plan.wanted.values())
     place: dict[Value, Value] = {}  # where a value lies channels last
     steps: list[Step] = []
 
@@ -215,7 +215,7 @@ def lay_out(plan: Plan, source: Source, inner: Collection[str], chains: Iterable
                     steps.append(Step(step.layer, (value,), (place[value],), Turn(device, True)))
         how = on_last(step, source)
         reads = tuple(place[value] for value in step.reads)
-        seen = target[0] not in inner or target in kept or any(s.layer not in own for s in readers.get(target, ()))
+        seen = target[0] not in inner or target in wanted or any(s.layer not in own for s in readers.get(target, ()))
         if target in permuted and permuted[target].layer in absorbed:
             permute = permuted[target]
             steps.append(replace(step, reads=reads, writes=permute.writes, lowering=how, absorbed=(permute.layer,)))

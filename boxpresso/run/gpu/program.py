@@ -1,7 +1,7 @@
 """A plan made to run on a GPU for given shapes: runs of layers without host work are captured as graphs, and replayed.
 
 The first run loads kernels and lets layers make what they keep. The second chooses the layout of chains of convolutions
-(gpu_chains.py), and shows which layers need the host: those that copy to or from it, or wait. From the third on all others run
+(chains.py), and shows which layers need the host: those that copy to or from it, or wait. From the third on all others run
 as graphs, each of the layers between two that need the host.
 """
 

@@ -43,7 +43,7 @@ class GpuRunner(Runner):
         blobs_of = [blob for i in layers for blob in self.source.layers[i].blobs]
         self.folded = [(blob, blob._data, blob._data.changes) for blob in blobs_of]
         self.now: dict[int, GpuProgram] = {}  # the program of each part that its blobs are shaped for
-        self.kept: dict[tuple[int, object], GpuProgram] = {}
+        self.programs: dict[tuple[int, object], GpuProgram] = {}
 
     def contents(self, last: int | None = None) -> Iterator[tuple[str, Value]]:
         """What blobs come to hold in a forward: those whose memory no other value takes."""
@@ -92,7 +92,7 @@ class GpuRunner(Runner):
             self.now.pop(id(part), None)
             return None
         key = id(part), shapes
-        program = self.kept.pop(key, None)
+        program = self.programs.pop(key, None)
         if program is None or program is not self.now.get(id(part)) or not program.shaped(self.dynamic):
             if program is None:
                 self.reshape(part.layers)
@@ -106,13 +106,13 @@ class GpuRunner(Runner):
         if self.shared is not program:
             self.unbind()
             if program.shared is None and program.share():
-                self.kept.clear()  # what other shapes' graphs use is given back
+                self.programs.clear()  # what other shapes' graphs use is given back
             assert program.shared is not None
             program.shared.bind()
             self.shared = program
-        self.kept[key] = program  # the latest is the last
-        while len(self.kept) > PROGRAMS:
-            self.kept.pop(next(iter(self.kept)))
+        self.programs[key] = program  # the latest is the last
+        while len(self.programs) > PROGRAMS:
+            self.programs.pop(next(iter(self.programs)))
         return program
 
     def made(self, part: Part) -> GpuProgram:  # type: ignore[override]  # of a GPU
@@ -120,7 +120,7 @@ class GpuRunner(Runner):
 
     def drop_others(self, program: GpuProgram) -> None:
         """What other shapes' graphs use is given back: this program has moved the arena."""
-        self.kept = {key: known for key, known in self.kept.items() if known is program}
+        self.programs = {key: known for key, known in self.programs.items() if known is program}
 
     def describe(self) -> list[GpuProgram]:  # type: ignore[override]  # of a GPU
         """The programs of the net's parts for the shapes of now."""

@@ -11,16 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from ..device.chain import Chain
-from ..graph.anchors import read_anchors
-from ..layers.core.lowering import Constant
-from ..proto import NetParameter, read_net
-from ..proto.errors import ModelError
-from ..run.cpu import CpuProgram
-from ..run.gpu.program import GpuProgram
-from . import Net
+from .device.chain import Chain
+from .graph.anchors import read_anchors
+from .layers.core.lowering import Constant
+from .net import Net
+from .net.weights import Source
+from .proto import NetParameter, read_net
+from .proto.errors import ModelError
+from .run.cpu import CpuProgram
+from .run.gpu.program import GpuProgram
 from .summary import PlanRow, layouts_of, plan_rows
-from .weights import Source
 
 
 @dataclass

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import Any
 
-from ..layers.core import Layer, Trait
-from ..layers.core.gpu_lowering import OnLast
-from ..run.cpu import CpuProgram
-from ..run.gpu.layout import Turn
-from ..run.gpu.program import GpuProgram, Segment
-from . import Net
+from .layers.core import Layer, Trait
+from .layers.core.gpu_lowering import OnLast
+from .net import Net
+from .run.cpu import CpuProgram
+from .run.gpu.layout import Turn
+from .run.gpu.program import GpuProgram, Segment
 
 Shape = tuple[int, ...]
 
