@@ -146,8 +146,8 @@ class Loan:
     def __int__(self) -> int:
         return self.address
 
-    def __del__(self) -> None:
-        if len(self.waiting) < SPARES:
+    def __del__(self, most: int = SPARES) -> None:  # a default is there when the interpreter ends, too
+        if len(self.waiting) < most:
             self.waiting.append(self.memory)
 
 
