@@ -11,7 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from setuptools import setup
+from setuptools import Distribution, setup
 from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build_py import build_py
 
@@ -40,12 +40,15 @@ class BuildWithKernels(build_py):
 class WheelOfAPlatform(bdist_wheel):
     """A wheel for any Python of a platform, or of any where it has no kernels."""
 
-    def finalize_options(self):
-        super().finalize_options()
-        self.root_is_pure = LEVELS == "none"
-
     def get_tag(self):
         return ("py3", "none", "any" if LEVELS == "none" else super().get_tag()[2])
 
 
-setup(cmdclass={"build_py": BuildWithKernels, "bdist_wheel": WheelOfAPlatform})
+class Package(Distribution):
+    """The package, which lies where files of one platform do if it has kernels."""
+
+    def has_ext_modules(self):
+        return LEVELS != "none"
+
+
+setup(distclass=Package, cmdclass={"build_py": BuildWithKernels, "bdist_wheel": WheelOfAPlatform})
