@@ -47,17 +47,18 @@ DEVICE T* scratch(int slot, Count count) {
   struct Memory {
     void* at = nullptr;
     long long bytes = 0;
-    ~Memory() { std::free(at); }
+    ~Memory() { free(); }
+    void free() { ::operator delete(at, std::align_val_t(64)); }
   };
   static thread_local Memory memory[6];  // of each T
   Memory& m = memory[slot];
   const long long wanted = (count * (long long)(sizeof(T))).value;
   if (m.bytes < wanted) {
-    std::free(m.at);
+    m.free();
     m.at = nullptr;
     m.bytes = 0;
     const long long room = (Count(wanted) + 4096).value / 64 * 64;
-    m.at = std::aligned_alloc(64, room);
+    m.at = ::operator new(size_t(room), std::align_val_t(64), std::nothrow);
     if (m.at == nullptr) throw NoMemory{wanted};
     m.bytes = room;
   }

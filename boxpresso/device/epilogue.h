@@ -35,7 +35,7 @@ struct Epilogue {
   // KIND: the activation. count: of channels that there are from `channel` on, at least one; the vectors of parameters are
   // padded to whole ones. NaN stays NaN in all activations.
   template <int KIND>
-  Vector apply(Vector value, int channel, long other_at, int count) const {
+  Vector apply(Vector value, int channel, long long other_at, int count) const {
     if (bias) value += load(bias + channel);
     if (other) value += count >= LANES ? load(other + other_at + channel) : load_part(other + other_at + channel, count);
     if (KIND == RELU) return value < 0 ? Vector{} : value;
@@ -47,7 +47,7 @@ struct Epilogue {
     }
     return value;
   }
-  Vector operator()(Vector value, int channel, long other_at, int count) const {
+  Vector operator()(Vector value, int channel, long long other_at, int count) const {
     switch (activation) {
       case RELU: return apply<RELU>(value, channel, other_at, count);
       case LEAKY: return apply<LEAKY>(value, channel, other_at, count);

@@ -2,7 +2,7 @@
 #include "gemm.h"
 
 // A panel of B where B lies transposed, k along the rows of `from`, which are `stride` elements apart.
-DEVICE Panel turned_panel(const Real* from, long stride, int depth, int columns, Real* room) {
+DEVICE Panel turned_panel(const Real* from, long long stride, int depth, int columns, Real* room) {
   for (int x = 0; x < WIDTH; ++x, from += stride)
     for (int k = 0; k < depth; ++k) room[k * WIDTH + x] = x < columns ? from[k] : Real(0);
   return {room, WIDTH};
@@ -17,14 +17,14 @@ KERNEL gemm(int n, int trans_a, int trans_b, int rows, int columns, int depth, R
   const int column_parts = (columns + wide - 1) / wide;
   BLOCK_LOOP(block, n) {
     const int i0 = block / column_parts * high, j0 = block % column_parts * wide;
-    const Left left = trans_a ? Left{a + i0, 1, rows} : Left{a + long(i0) * depth, depth, 1};
+    const Left left = trans_a ? Left{a + i0, 1, rows} : Left{a + (long long)i0 * depth, depth, 1};
     const int height = min(high, rows - i0);
     auto panel = [&](int k0, int deep, int j, int width, Real* room) -> Panel {
       j += j0;
-      if (trans_b) return turned_panel(b + long(j) * depth + k0, depth, deep, width, room);
-      return plain_panel(b + long(k0) * columns + j, columns, deep, width, height, room);
+      if (trans_b) return turned_panel(b + (long long)j * depth + k0, depth, deep, width, room);
+      return plain_panel(b + (long long)k0 * columns + j, columns, deep, width, height, room);
     };
-    multiply(height, min(wide, columns - j0), depth, left, panel, c + long(i0) * columns + j0, columns,
+    multiply(height, min(wide, columns - j0), depth, left, panel, c + (long long)i0 * columns + j0, columns,
              Finish{alpha, beta});
   }
 }
@@ -37,11 +37,11 @@ KERNEL gemm_few_rows(int n, int rows, int columns, int depth, Real alpha, const 
     const int first = block * high, count = min(high, columns - first);
     Real* turned = scratch(2, Count(count) * rows);
     auto panel = [&](int k0, int deep, int j, int width, Real* room) {
-      return turned_panel(a + long(j) * depth + k0, depth, deep, width, room);
+      return turned_panel(a + (long long)j * depth + k0, depth, deep, width, room);
     };
-    multiply(count, rows, depth, {b + long(first) * depth, depth, 1}, panel, turned, rows, {alpha});
+    multiply(count, rows, depth, {b + (long long)first * depth, depth, 1}, panel, turned, rows, {alpha});
     for (int i = 0; i < rows; ++i) {
-      Real* to = c + long(i) * columns + first;
+      Real* to = c + (long long)i * columns + first;
       for (int j = 0; j < count; ++j) to[j] = beta == 0 ? turned[j * rows + i] : turned[j * rows + i] + beta * to[j];
     }
   }
@@ -56,15 +56,15 @@ DEVICE void dots_of(int depth, const Real* row, const Real* few, Real* result) {
   for (; k + U * LANES <= depth; k += U * LANES)
     for (int u = 0; u < U; ++u) {
       const Vector r = load(row + k + u * LANES);
-      for (int f = 0; f < F; ++f) sum[f][u] += r * load(few + long(f) * depth + k + u * LANES);
+      for (int f = 0; f < F; ++f) sum[f][u] += r * load(few + (long long)f * depth + k + u * LANES);
     }
   for (; k + LANES <= depth; k += LANES)
-    for (int f = 0; f < F; ++f) sum[f][0] += load(row + k) * load(few + long(f) * depth + k);
+    for (int f = 0; f < F; ++f) sum[f][0] += load(row + k) * load(few + (long long)f * depth + k);
   for (int f = 0; f < F; ++f) {
     const Vector total = (sum[f][0] + sum[f][1]) + (sum[f][2] + sum[f][3]);
     Real value = 0;
     for (int lane = 0; lane < LANES; ++lane) value += total[lane];
-    for (int at = k; at < depth; ++at) value += row[at] * few[long(f) * depth + at];
+    for (int at = k; at < depth; ++at) value += row[at] * few[(long long)f * depth + at];
     result[f] = value;
   }
 }
@@ -74,16 +74,16 @@ DEVICE void dots_of(int depth, const Real* row, const Real* few, Real* result) {
 KERNEL dots(int n, int few_rows, int depth, Real alpha, const Real* many, const Real* few, Real beta, Real* c, int many_step,
             int few_step, int items) {
   BLOCK_LOOP(block, n) {
-    const int first = int(long(items) * block / n), last = int(long(items) * (block + 1) / n);
+    const int first = int((long long)items * block / n), last = int((long long)items * (block + 1) / n);
     for (int i = first; i < last; ++i) {
-      const Real* row = many + long(i) * depth;
+      const Real* row = many + (long long)i * depth;
       for (int f = 0; f < few_rows;) {
         Real result[4];
         const int step = few_rows - f >= 4 ? 4 : 1;
-        if (step == 4) dots_of<4>(depth, row, few + long(f) * depth, result);
-        else dots_of<1>(depth, row, few + long(f) * depth, result);
+        if (step == 4) dots_of<4>(depth, row, few + (long long)f * depth, result);
+        else dots_of<1>(depth, row, few + (long long)f * depth, result);
         for (int s = 0; s < step; ++s, ++f) {
-          Real& at = c[long(i) * many_step + long(f) * few_step];
+          Real& at = c[(long long)i * many_step + (long long)f * few_step];
           at = beta == 0 ? alpha * result[s] : alpha * result[s] + beta * at;
         }
       }
@@ -96,26 +96,26 @@ KERNEL dots(int n, int few_rows, int depth, Real alpha, const Real* many, const 
 KERNEL sums(int n, int rows, int columns, int depth, Real alpha, const Real* a, int row, int step, const Real* b, Real beta,
             Real* c) {
   BLOCK_LOOP(block, n) {
-    const int first = int(long(columns) * block / n), wide = int(long(columns) * (block + 1) / n) - first;
+    const int first = int((long long)columns * block / n), wide = int((long long)columns * (block + 1) / n) - first;
     Real* total = scratch(0, Count(rows) * wide);
     std::memset(total, 0, size_t(rows) * wide * sizeof(Real));
     int k = 0;
     for (; k + 4 <= depth; k += 4)
       for (int i = 0; i < rows; ++i) {
-        const Real *x = a + long(i) * row + long(k) * step, *from = b + long(k) * columns + first;
+        const Real *x = a + (long long)i * row + (long long)k * step, *from = b + (long long)k * columns + first;
         const Real *y = from + columns, *z = y + columns, *w = z + columns;
-        const Real p = x[0], q = x[step], r = x[2l * step], s = x[3l * step];
-        Real* to = total + long(i) * wide;
+        const Real p = x[0], q = x[step], r = x[2ll * step], s = x[3ll * step];
+        Real* to = total + (long long)i * wide;
         for (int j = 0; j < wide; ++j) to[j] = to[j] + p * from[j] + q * y[j] + r * z[j] + s * w[j];
       }
     for (; k < depth; ++k)
       for (int i = 0; i < rows; ++i) {
-        const Real x = a[long(i) * row + long(k) * step], *from = b + long(k) * columns + first;
-        Real* to = total + long(i) * wide;
+        const Real x = a[(long long)i * row + (long long)k * step], *from = b + (long long)k * columns + first;
+        Real* to = total + (long long)i * wide;
         for (int j = 0; j < wide; ++j) to[j] += x * from[j];
       }
     for (int i = 0; i < rows; ++i) {
-      Real *to = c + long(i) * columns + first, *from = total + long(i) * wide;
+      Real *to = c + (long long)i * columns + first, *from = total + (long long)i * wide;
       if (beta == 0)
         for (int j = 0; j < wide; ++j) to[j] = alpha * from[j];
       else

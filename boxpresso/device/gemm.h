@@ -40,13 +40,13 @@ DEVICE void copy(const Real* from, Real* to, int n) {
 // A matrix by strides: element (i, k) is at[i * row + k * step].
 struct Left {
   const Real* at;
-  long row, step;
+  long long row, step;
 };
 
 // A panel of B: its row k begins at at[k * step].
 struct Panel {
   const Real* at;
-  long step;
+  long long step;
 };
 
 // What becomes of a product: C = relu(alpha * product + beta * C + bias of the row). With beta 0, C is not read.
@@ -58,7 +58,7 @@ struct Finish {
 
 // LANES terms of a tile's sums: a vector of each of its R rows, and as many rows of a panel of V vectors.
 template <int R, int V>
-DEVICE void add_by_lane(const Vector (&left)[R], const Real* right, long step, Vector (&sum)[R][V]) {
+DEVICE void add_by_lane(const Vector (&left)[R], const Real* right, long long step, Vector (&sum)[R][V]) {
 #pragma GCC unroll 4
   for (int lane = 0; lane < LANES; ++lane, right += step) {
     Vector r[V];
@@ -72,12 +72,12 @@ DEVICE void add_by_lane(const Vector (&left)[R], const Real* right, long step, V
 }
 
 template <int V>
-DEVICE void tile(int depth, const Left& a, const Panel& b, Real* c, long ldc, int rows, int columns, const Finish& f) {
+DEVICE void tile(int depth, const Left& a, const Panel& b, Real* c, long long ldc, int rows, int columns, const Finish& f) {
   Vector sum[ROWS][V] = {};
   const Real* line[ROWS];
   for (int i = 0; i < ROWS; ++i) line[i] = a.at + (i < rows ? i : 0) * a.row;  // a row too many repeats row 0, unsaved
   const Real* right = b.at;
-  long k = 0;
+  long long k = 0;
   if constexpr (BY_LANE)  // there the step is 1: see multiply_rows
     for (; k + LANES <= depth; k += LANES, right += LANES * b.step) {
       Vector left[ROWS];
@@ -85,7 +85,7 @@ DEVICE void tile(int depth, const Left& a, const Panel& b, Real* c, long ldc, in
       for (int i = 0; i < ROWS; ++i) left[i] = load(line[i] + k);
       add_by_lane(left, right, b.step, sum);
     }
-  for (const long end = depth * a.step; k != end; k += a.step, right += b.step) {
+  for (const long long end = depth * a.step; k != end; k += a.step, right += b.step) {
     Vector r[V];
 #pragma GCC unroll 4
     for (int v = 0; v < V; ++v) r[v] = load(right + v * LANES);
@@ -101,7 +101,7 @@ DEVICE void tile(int depth, const Left& a, const Panel& b, Real* c, long ldc, in
   if (!whole && f.beta != 0)
     for (int i = 0; i < rows; ++i) std::memcpy(edge[i], c + i * ldc, columns * sizeof(Real));
   Real* out = whole ? c : edge[0];
-  const long step = whole ? ldc : V * LANES;
+  const long long step = whole ? ldc : V * LANES;
 #pragma GCC unroll 16
   for (int i = 0; i < ROWS; ++i)
     if (i < rows) {
@@ -127,20 +127,20 @@ DEVICE void pack_rows(const Left& a, int rows, int depth, Real* out) {
       for (int k = 0; k < depth; k += LANES) {
         const int high = min(LANES, rows - i), wide = min(LANES, depth - k);
         const Real* from = a.at + i * a.row + k * a.step;
-        Real* to = out + long(i) * depth + k;
+        Real* to = out + (long long)i * depth + k;
         if (a.row == 1 && high == LANES && wide == LANES) {
           Vector square[LANES];
           for (int q = 0; q < LANES; ++q) square[q] = load(from + q * a.step);
           transpose(square);
-          for (int q = 0; q < LANES; ++q) store(to + long(q) * depth, square[q]);
+          for (int q = 0; q < LANES; ++q) store(to + (long long)q * depth, square[q]);
         } else {
           for (int q = 0; q < high; ++q)
-            for (int r = 0; r < wide; ++r) to[long(q) * depth + r] = from[q * a.row + r * a.step];
+            for (int r = 0; r < wide; ++r) to[(long long)q * depth + r] = from[q * a.row + r * a.step];
         }
       }
     return;
   }
-  for (int i = 0; i < rows; i += ROWS, out += long(depth) * ROWS) {
+  for (int i = 0; i < rows; i += ROWS, out += (long long)depth * ROWS) {
     const Real* from = a.at + i * a.row;
     if (i + ROWS <= rows && a.row == 1)
       for (int k = 0; k < depth; ++k) std::memcpy(out + k * ROWS, from + k * a.step, ROWS * sizeof(Real));
@@ -152,7 +152,7 @@ DEVICE void pack_rows(const Left& a, int rows, int depth, Real* out) {
 
 // Rows of B as they lie in a matrix, `stride` elements apart. Where the product has few `rows` that read the panel, and all
 // its columns are there, it is used in place; otherwise it is packed, with zeros after the last column.
-DEVICE Panel plain_panel(const Real* from, long stride, int depth, int columns, int rows, Real* room) {
+DEVICE Panel plain_panel(const Real* from, long long stride, int depth, int columns, int rows, Real* room) {
   if (columns == WIDTH && rows <= 4 * ROWS) return {from, stride};
   Real* to = room;
   for (int k = 0; k < depth; ++k, from += stride, to += WIDTH) {
@@ -169,7 +169,7 @@ DEVICE Panel plain_panel(const Real* from, long stride, int depth, int columns, 
 // C = A B for `rows` x `columns` of C. `panel_of(k, depth, j, columns, room)` gives the panel of B with rows from k and
 // columns from j on; it may pack it into `room`, which holds DEPTH x WIDTH elements and LANES more.
 template <class PanelOf>
-DEVICE void multiply_rows(int rows, int columns, int depth, Left a, PanelOf panel_of, Real* c, long ldc, const Finish& finish) {
+DEVICE void multiply_rows(int rows, int columns, int depth, Left a, PanelOf panel_of, Real* c, long long ldc, const Finish& finish) {
   Real* room = scratch(0, DEPTH * WIDTH + LANES);
   int k0 = 0;
   do {
@@ -181,12 +181,12 @@ DEVICE void multiply_rows(int rows, int columns, int depth, Left a, PanelOf pane
       f.relu = false;
     }
     Left left = {a.at + k0 * a.step, a.row, a.step};
-    long next = ROWS * a.row;  // from one tile's rows to the next's
+    long long next = ROWS * a.row;  // from one tile's rows to the next's
     if (a.step != 1) {
       Real* packed = scratch(1, (Count(rows) + ROWS) * DEPTH);
       pack_rows(left, rows, deep, packed);
       left = BY_LANE ? Left{packed, deep, 1} : Left{packed, 1, ROWS};
-      next = long(ROWS) * deep;
+      next = (long long)ROWS * deep;
     }
     for (int j = 0; j < columns; j += WIDTH) {
       const int wide = min(WIDTH, columns - j);
@@ -208,7 +208,7 @@ DEVICE void multiply_rows(int rows, int columns, int depth, Left a, PanelOf pane
 
 // The same for any number of rows, HIGH at once, so that what is packed is no more than HIGH x DEPTH elements.
 template <class PanelOf>
-DEVICE void multiply(int rows, int columns, int depth, Left a, PanelOf panel_of, Real* c, long ldc, const Finish& finish) {
+DEVICE void multiply(int rows, int columns, int depth, Left a, PanelOf panel_of, Real* c, long long ldc, const Finish& finish) {
   for (int i = 0; i < rows; i += HIGH) {
     Finish part = finish;
     if (part.bias) part.bias += i;

@@ -68,11 +68,13 @@ def left_behind(path: Path) -> bool:
         if int(match["pid"]) == os.getpid():
             return False
         try:
+            if os.name != "posix":  # Windows has no signal that only asks: 0 is CTRL+C there
+                raise OSError
             os.kill(int(match["pid"]), 0)
         except (ProcessLookupError, OverflowError):
             return True
         except OSError:
-            pass  # it runs, as another user
+            pass  # it runs, as another user, or cannot be asked for
     try:
         return time.time() - path.lstat().st_mtime > DAY
     except OSError:

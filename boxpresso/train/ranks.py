@@ -318,7 +318,8 @@ class Ranks:
         if self.updating:
             self.terminated = True
             return
-        if POOL_LOCK is not None and POOL_LOCK.locked():  # by this thread, perhaps: then a fork would wait for ever
+        forks = hasattr(os, "fork")
+        if forks and POOL_LOCK is not None and POOL_LOCK.locked():  # by this thread, perhaps: then a fork would wait for ever
             signal.signal(signal.SIGALRM, self._terminate)
             signal.setitimer(signal.ITIMER_REAL, 0.002)
             return
@@ -328,6 +329,9 @@ class Ranks:
         if self.rank:
             self.end(error)
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        if not forks:
+            print(f"boxpresso: error: {error}, or another rank has died", file=sys.stderr, flush=True)
+            self._abort("ended by SIGTERM; no snapshot was written, as this system has no fork", 143)
         with suppress(Exception):  # the child then says that nothing is saved
             self.fetch()
         child = os.fork()

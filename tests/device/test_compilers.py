@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -91,6 +92,43 @@ def test_every_file_compiles(name):
 @pytest.mark.parametrize("name", ["ziglang"])  # g++ compiles them for other tests; clang++ is what ziglang runs
 def test_every_file_compiles_for_double_and_half(name):
     check(command(name), [(path, real) for path in FILES for real in reals(path)[1:]])
+
+
+# Where long, the C library and the names of functions are others. A first look has one text for each of these systems.
+SYSTEMS = ("aarch64-macos", "x86_64-macos", "x86_64-windows-gnu")
+SAMPLE = ("chain.cpp", "convolution_last.cpp", "suppress.cu")
+
+
+def on_system(system: str, jobs: list[tuple[Path, str]]) -> None:
+    check((*command("ziglang"), "-target", system), jobs, ["-mcpu=baseline"])
+
+
+@pytest.mark.later
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_files_compile_for_other_systems(system):
+    on_system(system, [(path, "float") for path in FILES if path.name in SAMPLE])
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_every_file_compiles_for_other_systems(system):
+    on_system(system, [(path, real) for path in FILES for real in reals(path)])
+
+
+LONG = re.compile(r"\b(?<!long )long\b(?! long)|\b\d+[lL]\b")
+
+
+def test_no_number_is_of_32_bits_on_windows_alone():
+    """long is; long long has 64 everywhere."""
+    for line, is_long in (
+        ("long at = 0", True),
+        ("at[2l * step]", True),
+        ("(long long)at * 2ll, unsigned long long", False),
+    ):
+        assert bool(LONG.search(line)) == is_long
+    for path in (*FILES, *HEADERS.parent.rglob("*.h")):
+        for line in path.read_text(encoding="utf-8").splitlines():
+            assert not LONG.search(line.split("//")[0]), f"{path.name}: {line}"
 
 
 @pytest.mark.parametrize("name", COMPILERS)

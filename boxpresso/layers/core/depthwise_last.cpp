@@ -34,19 +34,19 @@ struct Row {
   const Epilogue& e;
   const Real *image, *weights;  // of the row's first tap, and of channel 0: each tap's `apart`
   Real* map;
-  long apart, line, pixel, step;  // elements between taps' weights, rows of taps, taps of a row, places
+  long long apart, line, pixel, step;  // elements between taps' weights, rows of taps, taps of a row, places
   int first, last;                // the rows of taps that lie inside the image
 
   // Stores the sums of COUNT neighbouring places.
   template <int KIND, int COUNT, bool PART>
   INLINE void store_as(const Row& r, int x, int c, const Vector* sums) {
     const int count = r.g.channels - c;
-    Real* to = r.map + long(x) * r.l.top_pitch + c;
+    Real* to = r.map + (long long)x * r.l.top_pitch + c;
 #pragma GCC unroll 8
     for (int i = 0; i < COUNT; ++i) {
-      const Vector value = r.e.template apply<KIND>(sums[i], c, long(x + i) * r.l.other_pitch, PART ? count : LANES);
-      if (PART) store_part(to + long(i) * r.l.top_pitch, value, count);
-      else store(to + long(i) * r.l.top_pitch, value);
+      const Vector value = r.e.template apply<KIND>(sums[i], c, (long long)(x + i) * r.l.other_pitch, PART ? count : LANES);
+      if (PART) store_part(to + (long long)i * r.l.top_pitch, value, count);
+      else store(to + (long long)i * r.l.top_pitch, value);
     }
   }
   template <int COUNT, bool PART>
@@ -64,7 +64,7 @@ struct Row {
   template <int STRIDE, bool PART, bool SLOPED>
   void run_three(int low, int high, int c) const {
     const int count = g.channels - c, begin = first, end = last;
-    const long bottom_pitch = l.bottom_pitch, top_pitch = l.top_pitch, other_pitch = l.other_pitch, rows = line;
+    const long long bottom_pitch = l.bottom_pitch, top_pitch = l.top_pitch, other_pitch = l.other_pitch, rows = line;
     const Real* const corner = image + c - g.pad_w * bottom_pitch;
     const Real* const other = e.other ? e.other + c : nullptr;
     Real* const to = map + c;
@@ -116,7 +116,7 @@ struct Row {
   template <int COUNT, bool PART>
   INLINE void near(const Row& r, int x, int c) {
     const int count = r.g.channels - c, taps = r.g.kernel_w;
-    const Real* at = r.image + long(x * r.g.stride_w - r.g.pad_w) * r.l.bottom_pitch + c;
+    const Real* at = r.image + (long long)(x * r.g.stride_w - r.g.pad_w) * r.l.bottom_pitch + c;
     const Real* w = r.weights + c;
     Vector sum[COUNT] = {};
     for (int ky = r.first; ky < r.last; ++ky) {
@@ -135,7 +135,7 @@ struct Row {
     const int count = g.channels - c, left = x * g.stride_w - g.pad_w;
     const int begin = left < 0 ? (-left + g.dilation_w - 1) / g.dilation_w : 0;
     const int end = left >= g.width ? begin : min(g.kernel_w, (g.width - left + g.dilation_w - 1) / g.dilation_w);
-    const Real* at = image + long(left) * l.bottom_pitch + c;
+    const Real* at = image + (long long)left * l.bottom_pitch + c;
     Vector sum = {};
     for (int ky = first; ky < last; ++ky)
       for (int kx = begin; kx < end; ++kx) {
@@ -199,8 +199,8 @@ struct Row {
 KERNEL depthwise_last(int n, const Real* image, const Real* weights, const Real* bias, const Real* slopes, const Real* other,
                       Real* map, Geometry geometry, Layout l) {
   const Window g(geometry);
-  const long apart = (g.channels + 15) / 16 * 16, pixel = long(l.bottom_pitch) * g.dilation_w;
-  const long line = long(l.bottom_pitch) * g.width * g.dilation_h, step = long(l.bottom_pitch) * g.stride_w;
+  const long long apart = (g.channels + 15) / 16 * 16, pixel = (long long)(l.bottom_pitch) * g.dilation_w;
+  const long long line = (long long)(l.bottom_pitch) * g.width * g.dilation_h, step = (long long)(l.bottom_pitch) * g.stride_w;
   const int low = min(g.out_width, (g.pad_w + g.stride_w - 1) / g.stride_w);
   const int room = g.width + g.pad_w - (g.kernel_w - 1) * g.dilation_w - 1;
   const int high = room < 0 ? low : max(low, min(g.out_width, room / g.stride_w + 1));
@@ -211,10 +211,10 @@ KERNEL depthwise_last(int n, const Real* image, const Real* weights, const Real*
     const int number = block / g.out_height, oy = block % g.out_height, y = oy * g.stride_h - g.pad_h;
     const int first = y < 0 ? (-y + g.dilation_h - 1) / g.dilation_h : 0;
     const int last = y >= g.height ? first : max(first, min(g.kernel_h, (g.height - y + g.dilation_h - 1) / g.dilation_h));
-    const long place = long(oy) * g.out_width;
-    const Epilogue e(l, bias, slopes, other ? other + long(number) * l.other_step + place * l.other_pitch : nullptr);
-    const Row row = {g, l, e, image + long(number) * l.bottom_step + long(y) * g.width * l.bottom_pitch, weights,
-                     map + long(number) * l.top_step + place * l.top_pitch, apart, line, pixel, step, first, last};
+    const long long place = (long long)oy * g.out_width;
+    const Epilogue e(l, bias, slopes, other ? other + (long long)number * l.other_step + place * l.other_pitch : nullptr);
+    const Row row = {g, l, e, image + (long long)number * l.bottom_step + (long long)y * g.width * l.bottom_pitch, weights,
+                     map + (long long)number * l.top_step + place * l.top_pitch, apart, line, pixel, step, first, last};
     if (flat && first < last) e.bounded() ? row.run_flat<false>() : row.run_flat<true>();
     else if (three && g.stride_w == 1) row.run_three<1>(low, high);
     else if (three) row.run_three<2>(low, high);

@@ -9,15 +9,15 @@ KERNEL to_last(int n, const Real* planes, Real* last, Layout layout, int channel
   const int chunks = (places + CHUNK - 1) / CHUNK;
   BLOCK_LOOP(block, n) {
     const int number = block / chunks, p0 = block % chunks * CHUNK, count = min(CHUNK, places - p0);
-    const Real* from = planes + long(number) * layout.bottom_step + p0;
-    Real* to = last + long(number) * layout.top_step + long(p0) * layout.top_pitch;
+    const Real* from = planes + (long long)number * layout.bottom_step + p0;
+    Real* to = last + (long long)number * layout.top_step + (long long)p0 * layout.top_pitch;
     if (turn_squares(from, (long long)places, to, (long long)layout.top_pitch, channels, count, false)) continue;
     if (channels == 3) {
       for (int p = 0; p < count; ++p, to += layout.top_pitch) to[0] = from[p], to[1] = from[places + p], to[2] = from[2 * places + p];
       continue;
     }
     for (int c = 0; c < channels; ++c)
-      for (int p = 0; p < count; ++p) to[long(p) * layout.top_pitch + c] = from[long(c) * places + p];
+      for (int p = 0; p < count; ++p) to[(long long)p * layout.top_pitch + c] = from[(long long)c * places + p];
   }
 }
 
@@ -25,10 +25,10 @@ KERNEL to_planes(int n, const Real* last, Real* planes, Layout layout, int chann
   const int chunks = (places + CHUNK - 1) / CHUNK;
   BLOCK_LOOP(block, n) {
     const int number = block / chunks, p0 = block % chunks * CHUNK, count = min(CHUNK, places - p0);
-    const Real* from = last + long(number) * layout.bottom_step + long(p0) * layout.bottom_pitch;
-    Real* to = planes + long(number) * layout.top_step + p0;
+    const Real* from = last + (long long)number * layout.bottom_step + (long long)p0 * layout.bottom_pitch;
+    Real* to = planes + (long long)number * layout.top_step + p0;
     if (turn_squares(from, (long long)layout.bottom_pitch, to, (long long)places, count, channels, false)) continue;
     for (int c = 0; c < channels; ++c)
-      for (int p = 0; p < count; ++p) to[long(c) * places + p] = from[long(p) * layout.bottom_pitch + c];
+      for (int p = 0; p < count; ++p) to[(long long)c * places + p] = from[(long long)p * layout.bottom_pitch + c];
   }
 }

@@ -11,11 +11,11 @@
 DEVICE void correlate_block(const Window& g, const Product& p, int i0, int rows, int j0, int columns, bool relu) {
   const int places = g.places(), depth = p.channels * g.taps();
   auto panel = [&](int k0, int deep, int j, int width, Real* room) -> Panel {
-    if (g.plain()) return plain_panel(p.planes + long(k0) * places + j0 + j, places, deep, width, rows, room);
+    if (g.plain()) return plain_panel(p.planes + (long long)k0 * places + j0 + j, places, deep, width, rows, room);
     int channel = k0 / g.taps(), tap = k0 % g.taps();
     const Runs runs(g, j0 + j, width, tap, min(deep, g.taps()));
     for (int k = 0; k < deep; ++k) {
-      runs.row(p.planes + long(channel) * g.pixels(), tap, room + k * WIDTH, WIDTH);
+      runs.row(p.planes + (long long)channel * g.pixels(), tap, room + k * WIDTH, WIDTH);
       if (++tap == g.taps()) {
         tap = 0;
         ++channel;
@@ -24,12 +24,12 @@ DEVICE void correlate_block(const Window& g, const Product& p, int i0, int rows,
     return {room, WIDTH};
   };
   const Finish finish = {1, 0, p.bias ? p.bias + i0 : nullptr, relu};
-  multiply(rows, columns, depth, {p.weights + long(i0) * depth, depth, 1}, panel, p.map + long(i0) * places + j0, places,
+  multiply(rows, columns, depth, {p.weights + (long long)i0 * depth, depth, 1}, panel, p.map + (long long)i0 * places + j0, places,
            finish);
 }
 
 // `high` rows of up to LANES, `wide` numbers of each, as a square, turned; zero where there are none.
-DEVICE void take_square(const Real* from, long stride, int high, int wide, Vector* square) {
+DEVICE void take_square(const Real* from, long long stride, int high, int wide, Vector* square) {
   for (int i = 0; i < LANES; ++i)
     square[i] = i >= high ? Vector{} : wide == LANES ? load(from + i * stride) : load_part(from + i * stride, wide);
   transpose(square);
@@ -52,7 +52,7 @@ KERNEL winograd_weights(int n, const Real* weights, Real* points, int channels) 
   BLOCK_LOOP(filter, n)
     for (int c = 0; c < channels; c += LANES) {
       const int count = min(LANES, channels - c);
-      const Real* from = weights + (long(filter) * channels + c) * 9;
+      const Real* from = weights + ((long long)filter * channels + c) * 9;
       Real taps[9][LANES] = {};
       for (int lane = 0; lane < count; ++lane)
         for (int tap = 0; tap < 9; ++tap) taps[tap][lane] = from[lane * 9 + tap];
@@ -61,7 +61,7 @@ KERNEL winograd_weights(int n, const Real* weights, Real* points, int channels) 
       for (int x = 0; x < 4; ++x) {
         to_taps(rows[0][x], rows[1][x], rows[2][x], column);
         for (int y = 0; y < 4; ++y) {
-          Real* to = points + (long(y * 4 + x) * n + filter) * channels + c;
+          Real* to = points + ((long long)(y * 4 + x) * n + filter) * channels + c;
           if (count == LANES) store(to, column[y]);
           else copy(reinterpret_cast<const Real*>(&column[y]), to, count);
         }
@@ -75,8 +75,8 @@ KERNEL turn_weights(int n, const Real* weights, Real* turned, Geometry geometry)
   const int channels = g.group_channels(), filters = g.group_maps(), taps = g.taps();
   BLOCK_LOOP(channel, n)
     for (int f = 0; f < filters; ++f) {
-      const Real* from = weights + ((long(channel) / channels * filters + f) * channels + channel % channels) * taps;
-      Real* to = turned + (long(channel) * filters + f) * taps;
+      const Real* from = weights + (((long long)channel / channels * filters + f) * channels + channel % channels) * taps;
+      Real* to = turned + ((long long)channel * filters + f) * taps;
       for (int t = 0; t < taps; ++t) to[t] = from[taps - 1 - t];
     }
 }
@@ -86,7 +86,7 @@ KERNEL turn_points(int n, const Real* weights, Real* turned, Geometry geometry) 
   const Window g(geometry);
   const int channels = g.group_channels(), filters = g.group_maps(), parts = (channels + CUT - 1) / CUT;
   BLOCK_LOOP(block, n) {
-    const long part = block / parts;
+    const long long part = block / parts;
     const int first = block % parts * CUT, last = min(channels, first + CUT);
     for (int f = 0; f < filters; f += LANES)
       for (int c = first; c < last; c += LANES) {
@@ -109,21 +109,21 @@ KERNEL winograd(int n, const Real* image, const Real* weights, const Real* point
     const int y0 = block % down * rows, index = block / down;
     const Product product(g, index, image, weights, bias, map);
     const Tiles tiles(g, y0, min(rows, tile_rows - y0));
-    const long from = long(product.channels) * tiles.pitch, to = long(filters) * tiles.pitch;
+    const long long from = (long long)(product.channels) * tiles.pitch, to = (long long)filters * tiles.pitch;
     Real *pixels = scratch(3, Count(from) * 16), *products = scratch(4, Count(to) * 16);
     for (int c = 0; c < product.channels; ++c)
-      tiles.take(product.planes + long(c) * g.pixels(), pixels + long(c) * tiles.pitch, from);
+      tiles.take(product.planes + (long long)c * g.pixels(), pixels + (long long)c * tiles.pitch, from);
     for (int point = 0; point < 16; ++point) {
-      const Real* left = points + (long(point) * g.maps + index % g.group * filters) * product.channels;
+      const Real* left = points + ((long long)point * g.maps + index % g.group * filters) * product.channels;
       auto panel = [&](int k0, int deep, int j, int width, Real* room) {
-        return plain_panel(pixels + point * from + long(k0) * tiles.pitch + j, tiles.pitch, deep, width, filters, room);
+        return plain_panel(pixels + point * from + (long long)k0 * tiles.pitch + j, tiles.pitch, deep, width, filters, room);
       };
       multiply(filters, tiles.rows * tiles.across, product.channels, {left, product.channels, 1}, panel,
                products + point * to, tiles.pitch, {});
     }
     bool finite = true;
     for (int f = 0; f < filters; ++f)
-      finite &= tiles.give(products + long(f) * tiles.pitch, to, product.map + long(f) * g.places(),
+      finite &= tiles.give(products + (long long)f * tiles.pitch, to, product.map + (long long)f * g.places(),
                            product.bias ? product.bias[f] : Real(0), relu);
     const int first = 2 * y0 * g.out_width, last = min(2 * (y0 + tiles.rows), g.out_height) * g.out_width;
     if (!finite) correlate_block(g, product, 0, filters, first, last - first, relu);
@@ -140,19 +140,19 @@ KERNEL spread(int n, const Real* map, const Real* weights, const Real* bias, Rea
     const int c0 = block % parts * each, product = block / parts, part = product % g.group, number = product / g.group;
     const int channels = min(each, g.group_channels() - c0), channel = part * g.group_channels() + c0;
     const int rows = channels * g.taps();
-    const Real* from = map + (long(number) * g.maps + part * filters) * places;
-    const Left left = {weights + long(part) * filters * depth + c0 * g.taps(), 1, depth};
-    Real* to = image + (long(number) * g.channels + channel) * g.pixels();
+    const Real* from = map + ((long long)number * g.maps + part * filters) * places;
+    const Left left = {weights + (long long)part * filters * depth + c0 * g.taps(), 1, depth};
+    Real* to = image + ((long long)number * g.channels + channel) * g.pixels();
     int first = 0;  // the stripe's first place
     auto panel = [&](int k0, int deep, int j, int width, Real* room) {
-      return plain_panel(from + long(k0) * places + first + j, places, deep, width, rows, room);
+      return plain_panel(from + (long long)k0 * places + first + j, places, deep, width, rows, room);
     };
     if (g.plain()) {
       multiply(rows, places, filters, left, panel, to, places, {1, 0, bias ? bias + channel : nullptr, false});
       continue;
     }
     for (int c = 0; c < channels; ++c)
-      std::fill(to + long(c) * g.pixels(), to + long(c + 1) * g.pixels(), bias ? bias[channel + c] : Real(0));
+      std::fill(to + (long long)c * g.pixels(), to + (long long)(c + 1) * g.pixels(), bias ? bias[channel + c] : Real(0));
     for (first = 0; first < places; first += step) {
       const int count = min(step, places - first);
       for (int r0 = 0; r0 < rows; r0 += TAPS) {
@@ -161,7 +161,7 @@ KERNEL spread(int n, const Real* map, const Real* weights, const Real* bias, Rea
         multiply(high, count, filters, {left.at + r0, 1, depth}, panel, columns, count, {});
         const Runs runs(g, first, count, r0 % g.taps(), min(high, g.taps()));
         for (int r = 0; r < high; ++r)
-          runs.add(columns + long(r) * count, (r0 + r) % g.taps(), to + long((r0 + r) / g.taps()) * g.pixels());
+          runs.add(columns + (long long)r * count, (r0 + r) % g.taps(), to + (long long)((r0 + r) / g.taps()) * g.pixels());
       }
     }
   }
@@ -173,12 +173,12 @@ KERNEL spread(int n, const Real* map, const Real* weights, const Real* bias, Rea
 DEVICE void pack_places(const Window& g, const Real* from, int count, int first, int last, Real* to) {
   const int places = g.places(), filters = g.group_maps();
   for (int f = first; f < last; f += LANES) {
-    Real* panel = to + long(f / WIDTH * WIDTH) * count + f % WIDTH;
+    Real* panel = to + (long long)(f / WIDTH * WIDTH) * count + f % WIDTH;
     for (int p = 0; p < count; p += LANES) {
       const int wide = min(LANES, count - p);
       Vector square[LANES];
-      take_square(from + long(f) * places + p, places, max(0, filters - f), wide, square);
-      for (int q = 0; q < wide; ++q) store(panel + long(p + q) * WIDTH, square[q]);
+      take_square(from + (long long)f * places + p, places, max(0, filters - f), wide, square);
+      for (int q = 0; q < wide; ++q) store(panel + (long long)(p + q) * WIDTH, square[q]);
     }
   }
 }
@@ -189,8 +189,8 @@ KERNEL pack_map(int n, const Real* map, Real* packed, Geometry geometry, int roo
   const int cuts = (g.group_maps() + CUT - 1) / CUT;
   BLOCK_LOOP(block, n) {
     const int product = block / cuts, first = block % cuts * CUT;
-    pack_places(g, map + long(product) * g.group_maps() * g.places(), g.places(), first, first + CUT,
-                packed + long(product) * room);
+    pack_places(g, map + (long long)product * g.group_maps() * g.places(), g.places(), first, first + CUT,
+                packed + (long long)product * room);
   }
 }
 
@@ -199,7 +199,7 @@ KERNEL pack_map(int n, const Real* map, Real* packed, Geometry geometry, int roo
 DEVICE void add_products(const Window& g, const Real* planes, int channels, const Real* packed, int pitch, int first, int count,
                          Real* sums) {
   const int taps = channels * g.taps(), filters = g.group_maps();
-  auto panel = [&](int k0, int, int j, int, Real*) { return Panel{packed + long(j) * pitch + long(k0) * WIDTH, WIDTH}; };
+  auto panel = [&](int k0, int, int j, int, Real*) { return Panel{packed + (long long)j * pitch + (long long)k0 * WIDTH, WIDTH}; };
   if (g.plain()) {
     multiply(taps, filters, count, {planes + first, g.places(), 1}, panel, sums, filters, {1, 1, nullptr, false});
     return;
@@ -209,8 +209,8 @@ DEVICE void add_products(const Window& g, const Real* planes, int channels, cons
     Real* columns = scratch(3, Count(high) * count);
     const Runs runs(g, first, count, r0 % g.taps(), min(high, g.taps()));
     for (int r = 0; r < high; ++r)
-      runs.row(planes + long((r0 + r) / g.taps()) * g.pixels(), (r0 + r) % g.taps(), columns + long(r) * count, count);
-    multiply(high, filters, count, {columns, count, 1}, panel, sums + long(r0) * filters, filters, {1, 1, nullptr, false});
+      runs.row(planes + (long long)((r0 + r) / g.taps()) * g.pixels(), (r0 + r) % g.taps(), columns + (long long)r * count, count);
+    multiply(high, filters, count, {columns, count, 1}, panel, sums + (long long)r0 * filters, filters, {1, 1, nullptr, false});
   }
 }
 
@@ -222,12 +222,12 @@ DEVICE void add_turned(const Real* sums, int rows, int filters, int cuts, Real* 
       Vector square[LANES] = {};
       for (int cut = 0; cut < cuts; ++cut)
         for (int i = 0; i < high; ++i) {
-          const Real* from = sums + (long(cut) * rows + r + i) * filters + f;
+          const Real* from = sums + ((long long)cut * rows + r + i) * filters + f;
           square[i] += wide == LANES ? load(from) : load_part(from, wide);
         }
       transpose(square);
       for (int i = 0; i < wide; ++i) {
-        Real* at = to + long(f + i) * depth + r;
+        Real* at = to + (long long)(f + i) * depth + r;
         if (high == LANES) store(at, load(at) + square[i]);
         else store_part(at, load_part(at, high) + square[i], high);
       }
@@ -247,12 +247,12 @@ KERNEL weights_gradient(int n, const Real* image, const Real* packed, Real* weig
     Real* sums = scratch(4, Count(rows) * filters);  // [tap][filter]
     std::memset(sums, 0, size_t(rows) * filters * sizeof(Real));
     for (int number = 0; number < images; ++number) {
-      const Real* planes = image + (long(number) * g.channels + part * g.group_channels() + c0) * g.pixels();
-      const Real* right = packed + (long(number) * g.group + part) * room;
+      const Real* planes = image + ((long long)number * g.channels + part * g.group_channels() + c0) * g.pixels();
+      const Real* right = packed + ((long long)number * g.group + part) * room;
       for (int first = 0; first < places; first += step)
-        add_products(g, planes, channels, right + long(first) * WIDTH, places, first, min(step, places - first), sums);
+        add_products(g, planes, channels, right + (long long)first * WIDTH, places, first, min(step, places - first), sums);
     }
-    add_turned(sums, rows, filters, 1, weights_diff + long(part) * filters * depth + c0 * g.taps(), depth, 0, filters);
+    add_turned(sums, rows, filters, 1, weights_diff + (long long)part * filters * depth + c0 * g.taps(), depth, 0, filters);
   }
 }
 
@@ -265,17 +265,17 @@ KERNEL weights_by_places(int n, const Real* image, const Real* map, Real* partia
   const int down = (g.places() - 1) / together + 1, wide = (filters + WIDTH - 1) / WIDTH * WIDTH;
   BLOCK_LOOP(block, n) {
     const int part = block / cuts, cut = block % cuts;
-    Real* sums = partial + long(block) * depth * filters;
+    Real* sums = partial + (long long)block * depth * filters;
     std::memset(sums, 0, size_t(depth) * filters * sizeof(Real));
-    for (int step = int(long(images) * down * cut / cuts); step < int(long(images) * down * (cut + 1) / cuts); ++step) {
+    for (int step = int((long long)images * down * cut / cuts); step < int((long long)images * down * (cut + 1) / cuts); ++step) {
       const int number = step / down, first = step % down * together, count = min(together, g.places() - first);
       Real* packed = scratch(4, Count(count) * wide);
-      const Real* from = map + (long(number) * g.maps + part * filters) * g.places() + first;
+      const Real* from = map + ((long long)number * g.maps + part * filters) * g.places() + first;
       pack_places(g, from, count, 0, wide, packed);
-      const Real* planes = image + (long(number) * g.channels + part * channels) * g.pixels();
+      const Real* planes = image + ((long long)number * g.channels + part * channels) * g.pixels();
       for (int c = 0; c < channels; c += each)
-        add_products(g, planes + long(c) * g.pixels(), min(each, channels - c), packed, count, first, count,
-                     sums + long(c) * g.taps() * filters);
+        add_products(g, planes + (long long)c * g.pixels(), min(each, channels - c), packed, count, first, count,
+                     sums + (long long)c * g.taps() * filters);
     }
   }
 }
@@ -285,7 +285,7 @@ KERNEL join_weights(int n, const Real* partial, Real* weights_diff, int filters,
   const int blocks = (filters + CUT - 1) / CUT;
   BLOCK_LOOP(block, n) {
     const int part = block / blocks, first = block % blocks * CUT;
-    add_turned(partial + long(part) * cuts * depth * filters, depth, filters, cuts, weights_diff + long(part) * filters * depth,
+    add_turned(partial + (long long)part * cuts * depth * filters, depth, filters, cuts, weights_diff + (long long)part * filters * depth,
                depth, first, min(filters, first + CUT));
   }
 }
@@ -302,34 +302,34 @@ KERNEL take_points(int n, const Real* image, Real* points, Geometry geometry, Pa
   const Tiles tiles(g, p.y0, p.rows);
   BLOCK_LOOP(channel, n)
     for (int i = 0; i < p.images; ++i)  // in order: a row's last vector runs into what is written next
-      tiles.take(image + (long(i) * n + channel) * g.pixels(), points + long(channel) * pitch + long(i) * p.rows * tiles.across,
-                 long(n) * pitch);
+      tiles.take(image + ((long long)i * n + channel) * g.pixels(), points + (long long)channel * pitch + (long long)i * p.rows * tiles.across,
+                 (long long)n * pitch);
 }
 
 // panels[16][filter / WIDTH][tile][filter % WIDTH] of the map. n: blocks of CUT filters.
 KERNEL spread_points(int n, const Real* map, Real* panels, Geometry geometry, Part p) {
   const Window g(geometry);
   const Tiles tiles(g, p.y0, p.rows);
-  const long room = long(n) * CUT * p.tiles;
+  const long long room = (long long)n * CUT * p.tiles;
   BLOCK_LOOP(block, n)
     for (int f = block * CUT; f < (block + 1) * CUT; f += LANES)
       for (int i = 0; i < p.images; ++i) {
-        Real* to = panels + long(f / WIDTH * WIDTH) * p.tiles + f % WIDTH + long(i) * p.rows * tiles.across * WIDTH;
-        tiles.spread(map + (long(i) * g.maps + f) * g.places(), g.maps - f, to, room);
+        Real* to = panels + (long long)(f / WIDTH * WIDTH) * p.tiles + f % WIDTH + (long long)i * p.rows * tiles.across * WIDTH;
+        tiles.spread(map + ((long long)i * g.maps + f) * g.places(), g.maps - f, to, room);
       }
 }
 
 // sums[16][channel][filter] += points * panels^T. n: 16 x blocks of `each` channels.
 KERNEL add_points(int n, const Real* points, const Real* panels, Real* sums, Geometry geometry, Part p, int pitch, int each) {
   const int channels = geometry.channels, filters = geometry.maps, parts = (channels + each - 1) / each;
-  const long room = long((filters + CUT - 1) / CUT) * CUT * p.tiles;
+  const long long room = (long long)((filters + CUT - 1) / CUT) * CUT * p.tiles;
   BLOCK_LOOP(block, n) {
     const int point = block / parts, c = block % parts * each;
-    const Left left = {points + (long(point) * channels + c) * pitch, pitch, 1};
+    const Left left = {points + ((long long)point * channels + c) * pitch, pitch, 1};
     auto panel = [&](int k0, int, int j, int, Real*) {
-      return Panel{panels + point * room + long(j) * p.tiles + long(k0) * WIDTH, WIDTH};
+      return Panel{panels + point * room + (long long)j * p.tiles + (long long)k0 * WIDTH, WIDTH};
     };
-    multiply(min(each, channels - c), filters, p.tiles, left, panel, sums + (long(point) * channels + c) * filters, filters,
+    multiply(min(each, channels - c), filters, p.tiles, left, panel, sums + ((long long)point * channels + c) * filters, filters,
              {1, 1, nullptr, false});
   }
 }
@@ -342,7 +342,7 @@ KERNEL taps_of_points(int n, const Real* sums, Real* gradient, int* wild, int fi
       const int count = min(LANES, filters - f);
       Vector m[4][4], rows[4][3], column[4], out[3];
       for (int i = 0; i < 16; ++i) {
-        const Real* from = sums + (long(i) * n + channel) * filters + f;
+        const Real* from = sums + ((long long)i * n + channel) * filters + f;
         m[i / 4][i % 4] = count == LANES ? load(from) : load_part(from, count);
       }
       for (int r = 0; r < 4; ++r) from_points(m[r], rows[r]);
@@ -351,7 +351,7 @@ KERNEL taps_of_points(int n, const Real* sums, Real* gradient, int* wild, int fi
         from_points(column, out);
         for (int y = 0; y < 3; ++y) {
           probe += 0 * out[y];
-          store_part(gradient + (long(3 * y + x) * n + channel) * filters + f, out[y], count);
+          store_part(gradient + ((long long)(3 * y + x) * n + channel) * filters + f, out[y], count);
         }
       }
     }
@@ -368,9 +368,9 @@ KERNEL add_taps(int n, const Real* gradient, Real* weights_diff, int channels, i
       for (int c = 0; c < channels; ++c) {
         Real taps[9][LANES];
         const int count = min(LANES, min(filters, (block + 1) * CUT) - f);
-        for (int t = 0; t < 9; ++t) store(taps[t], load_part(gradient + (long(t) * channels + c) * filters + f, count));
+        for (int t = 0; t < 9; ++t) store(taps[t], load_part(gradient + ((long long)t * channels + c) * filters + f, count));
         for (int i = 0; i < count; ++i) {
-          Real* to = weights_diff + (long(f + i) * channels + c) * 9;
+          Real* to = weights_diff + ((long long)(f + i) * channels + c) * 9;
           for (int t = 0; t < 9; ++t) to[t] += taps[t][i];
         }
       }
@@ -383,12 +383,12 @@ KERNEL depthwise_correlate(int n, const Real* image, const Real* weights, const 
   const int each = g.maps / g.channels, taps = g.taps();
   const Phases phases(g);
   BLOCK_LOOP(plane, n) {
-    phases.take(image + long(plane) * g.pixels());
+    phases.take(image + (long long)plane * g.pixels());
     for (int p = plane * each; p < (plane + 1) * each; ++p) {
       const int filter = p % g.maps;
-      Real* to = map + long(p) * g.places();
+      Real* to = map + (long long)p * g.places();
       for (int y = 0; y < g.out_height; ++y, to += g.out_width)
-        row_under(phases.at + long(y) * phases.pitch, phases.offset, weights + filter * taps, taps,
+        row_under(phases.at + (long long)y * phases.pitch, phases.offset, weights + filter * taps, taps,
                   bias ? bias[filter] : Real(0), relu, to, g.out_width);
     }
   }
@@ -400,9 +400,9 @@ KERNEL depthwise_spread(int n, const Real* map, const Real* weights, const Real*
   const Spread receiver(g, each);
   BLOCK_LOOP(plane, n) {
     const int channel = plane % g.channels;
-    const Real *from = map + long(plane) * each * g.places(), *filters = weights + long(channel) * each * taps;
+    const Real *from = map + (long long)plane * each * g.places(), *filters = weights + (long long)channel * each * taps;
     const Real plus = bias ? bias[channel] : Real(0);
-    Real *to = image + long(plane) * g.pixels(), wild = 0;
+    Real *to = image + (long long)plane * g.pixels(), wild = 0;
     for (int t = 0; t < each * taps; ++t) wild += 0 * filters[t];
     if (wild == 0) {
       receiver.take(from);
@@ -422,14 +422,14 @@ KERNEL depthwise_weights(int n, const Real* image, const Real* map, Real* weight
   BLOCK_LOOP(channel, n) {
     std::memset(sums, 0, size_t(each) * taps * sizeof(Vector));
     for (int number = 0; number < images; ++number) {
-      phases.take(image + (long(number) * n + channel) * g.pixels());
+      phases.take(image + ((long long)number * n + channel) * g.pixels());
       for (int e = 0; e < each; ++e) {
-        const Real* from = map + ((long(number) * n + channel) * each + e) * g.places();
+        const Real* from = map + (((long long)number * n + channel) * each + e) * g.places();
         if (taps == 9) sum_under_taps<9>(phases, from, taps, sums + e * taps);
         else sum_under_taps<0>(phases, from, taps, sums + e * taps);
       }
     }
     for (int i = 0; i < each * taps; ++i)
-      for (int lane = 0; lane < LANES; ++lane) weights_diff[long(channel) * each * taps + i] += sums[i][lane];
+      for (int lane = 0; lane < LANES; ++lane) weights_diff[(long long)channel * each * taps + i] += sums[i][lane];
   }
 }

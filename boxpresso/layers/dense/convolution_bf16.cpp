@@ -19,11 +19,11 @@ KERNEL pack_bf16(int n, const Real* weights, const Real* scale, int* packed, int
     const int group = block % groups, panel = block / groups;
     if (panel >= panels.count) continue;
     const int width = panels.wide(panel) * LANES, channel = panels.first(panel) * LANES;
-    const Real* from = weights + long(group) * filters * whole;
-    int* to = packed + (long(group) * panels.vectors * LANES + channel) * pairs;
+    const Real* from = weights + (long long)group * filters * whole;
+    int* to = packed + ((long long)group * panels.vectors * LANES + channel) * pairs;
     auto term = [&](int f, int k) -> unsigned {
       if (f >= filters || k >= whole) return 0;
-      const long at = long(f) * whole + long(k % channels) * taps + k / channels;
+      const long long at = (long long)f * whole + (long long)(k % channels) * taps + k / channels;
       return rounded(float(from[at] * (scale ? scale[group * filters + f] : Real(1))));
     };
     for (int k = 0; k < pairs; ++k)
@@ -61,7 +61,7 @@ DEVICE void add_pairs_by_lane(const Pairs (&left)[R], const int* panel, Vector (
 #endif
 
 template <int R, int V>
-DEVICE void tile_bf16(int pairs, const int* left, long pitch, const int* panel, const TileRows& t, int rows, int channel,
+DEVICE void tile_bf16(int pairs, const int* left, long long pitch, const int* panel, const TileRows& t, int rows, int channel,
                       int filters, const Epilogue& e, bool first, bool last) {
   Vector sum[R][V];
   const int* line[R];
@@ -71,7 +71,7 @@ DEVICE void tile_bf16(int pairs, const int* left, long pitch, const int* panel, 
 #pragma GCC unroll 4
     for (int v = 0; v < V; ++v) sum[i][v] = Vector{};
   }
-  long k = 0;
+  long long k = 0;
 #if BY_LANE
   for (; k + LANES <= pairs; k += LANES, panel += LANES * V * LANES) {
     Pairs pair[R];
@@ -100,7 +100,7 @@ DEVICE void tile_bf16(int pairs, const int* left, long pitch, const int* panel, 
 }
 
 template <int V>
-DEVICE void rows_bf16(int pairs, const int* left, long pitch, const int* panel, TileRows t, int rows, int channel, int filters,
+DEVICE void rows_bf16(int pairs, const int* left, long long pitch, const int* panel, TileRows t, int rows, int channel, int filters,
                       const Epilogue& e, bool first, bool last) {
   constexpr int R = tile_rows(V);
   for (int i = 0; i < rows;) {
@@ -126,24 +126,24 @@ KERNEL convolve_bf16(int n, const Real* image, const int* packed, const Real* bi
   const Panels panels(filters);
   const Gather gather(g, layout.bottom_pitch);
   const int pieces = (whole + 2 * DEEP - 1) / (2 * DEEP), deep = ((whole + pieces - 1) / pieces + 1) / 2 * 2;
-  const long pitch = deep / 2 + PAD;
+  const long long pitch = deep / 2 + PAD;
   BLOCK_LOOP(block, n) {
     const int cut = block % across, p0 = block / across % down * high, product = block / across / down;
     const int group = product % g.group, number = product / g.group, rows = min(high, places - p0), f0 = group * filters;
     const int begin = panels.count * cut / across, end = panels.count * (cut + 1) / across;
-    const Real* planes = image + long(number) * layout.bottom_step + group * channels;
-    const int* weights = packed + long(group) * panels.vectors * LANES * all_pairs;
+    const Real* planes = image + (long long)number * layout.bottom_step + group * channels;
+    const int* weights = packed + (long long)group * panels.vectors * LANES * all_pairs;
     const Epilogue e(layout, bias ? bias + f0 : nullptr, slopes ? slopes + f0 : nullptr,
-                     other ? other + long(number) * layout.other_step + f0 : nullptr);
-    const TileRows t = {nullptr, 0, nullptr, nullptr, map + long(number) * layout.top_step + f0 + long(p0) * layout.top_pitch,
-                        layout.top_pitch, long(p0) * layout.other_pitch, layout.other_pitch};
+                     other ? other + (long long)number * layout.other_step + f0 : nullptr);
+    const TileRows t = {nullptr, 0, nullptr, nullptr, map + (long long)number * layout.top_step + f0 + (long long)p0 * layout.top_pitch,
+                        layout.top_pitch, (long long)p0 * layout.other_pitch, layout.other_pitch};
     int* pairs_of = scratch<int>(3, Count(rows) * pitch + 4 * LANES);
     Real* row = scratch(4, Count(deep) + 2 * LANES);
     for (int k0 = 0; k0 < whole; k0 += deep) {
       const int depth = min(deep, whole - k0), pairs = (depth + 1) / 2;
       for (int r = 0; r < rows; ++r) {
         const Real* from = row;
-        if (g.plain()) from = planes + long(p0 + r) * layout.bottom_pitch + k0;
+        if (g.plain()) from = planes + (long long)(p0 + r) * layout.bottom_pitch + k0;
         else
           gather.row(planes, (p0 + r) / g.out_width * g.stride_h - g.pad_h, (p0 + r) % g.out_width * g.stride_w - g.pad_w, k0,
                      depth, row);
@@ -152,7 +152,7 @@ KERNEL convolve_bf16(int n, const Real* image, const int* packed, const Real* bi
       const bool first = k0 == 0, last = k0 + depth == whole;
       for (int p = begin; p < end; ++p) {
         const int wide = panels.wide(p), channel = panels.first(p) * LANES;
-        const int* panel = weights + long(channel) * all_pairs + long(k0 / 2) * wide * LANES;
+        const int* panel = weights + (long long)channel * all_pairs + (long long)(k0 / 2) * wide * LANES;
         if (wide == 3) rows_bf16<3>(pairs, pairs_of, pitch, panel, t, rows, channel, filters, e, first, last);
         else if (wide == 2) rows_bf16<2>(pairs, pairs_of, pitch, panel, t, rows, channel, filters, e, first, last);
         else rows_bf16<1>(pairs, pairs_of, pitch, panel, t, rows, channel, filters, e, first, last);

@@ -10,9 +10,9 @@ KERNEL pack_filters(int n, const Real* weights, const Real* scale, Real* packed,
   BLOCK_LOOP(block, n) {
     const int group = block % groups, panel = block / groups;
     if (panel >= panels.count) continue;
-    pack_panel(weights + long(group) * filters * whole, scale ? scale + group * filters : nullptr, filters, whole, panel,
-               packed + long(group) * panels.vectors * LANES * whole,
-               [&](int k) { return long(k % channels) * taps + k / channels; });
+    pack_panel(weights + (long long)group * filters * whole, scale ? scale + group * filters : nullptr, filters, whole, panel,
+               packed + (long long)group * panels.vectors * LANES * whole,
+               [&](int k) { return (long long)(k % channels) * taps + k / channels; });
   }
 }
 
@@ -37,17 +37,17 @@ struct Band {
     for (int c = 0; c < planes; ++c)
       for (int r = 0; r < rows; ++r) {
         const int y = y0 * g.stride_h - g.pad_h + r;
-        Real* to = at + (long(c) * rows + r) * width * wide;
+        Real* to = at + ((long long)c * rows + r) * width * wide;
         if (y < 0 || y >= g.height) {
-          std::fill(to, to + long(width) * wide, Real(0));
+          std::fill(to, to + (long long)width * wide, Real(0));
           continue;
         }
-        std::fill(to, to + long(low) * wide, Real(0));
-        const Real* from = image + (long(c) * g.height + y) * g.width * (pitch ? pitch : 1);
-        if (pitch == 0 || pitch == channels) std::memcpy(to + long(low) * wide, from, sizeof(Real) * (high - low) * wide);
+        std::fill(to, to + (long long)low * wide, Real(0));
+        const Real* from = image + ((long long)c * g.height + y) * g.width * (pitch ? pitch : 1);
+        if (pitch == 0 || pitch == channels) std::memcpy(to + (long long)low * wide, from, sizeof(Real) * (high - low) * wide);
         else
-          for (int x = 0; x < high - low; ++x) copy(from + long(x) * pitch, to + (low + long(x)) * wide, wide);
-        std::fill(to + long(high) * wide, to + long(width) * wide, Real(0));
+          for (int x = 0; x < high - low; ++x) copy(from + (long long)x * pitch, to + (low + (long long)x) * wide, wide);
+        std::fill(to + (long long)high * wide, to + (long long)width * wide, Real(0));
       }
   }
   // Where term k, of the order (tap, channel), lies from a window's first pixel.
@@ -59,7 +59,7 @@ struct Band {
                         : (c * rows + ky * g.dilation_h) * width + kx * g.dilation_w;
   }
   // A window's first pixel: of the place `x` of the row that is `y` rows behind the first.
-  const Real* first(int y, int x) const { return at + (long(y) * g.stride_h * width + x * g.stride_w) * (pitch ? channels : 1); }
+  const Real* first(int y, int x) const { return at + ((long long)y * g.stride_h * width + x * g.stride_w) * (pitch ? channels : 1); }
 };
 
 // map = activation(filters * image + bias + other). n: images x groups x blocks of `high` places x cuts of the panels into
@@ -83,14 +83,14 @@ KERNEL convolve_last(int n, const Real* image, const Real* packed, const Real* b
     const int cut = block % across, p0 = block / across % down * high, product = block / across / down;
     const int group = product % g.group, number = product / g.group, rows = min(high, places - p0);
     const int first = panels.count * cut / across, end = panels.count * (cut + 1) / across, f0 = group * filters;
-    const long plane = layout.bottom_pitch ? 1 : long(g.height) * g.width;
-    const Real* planes = image + long(number) * layout.bottom_step + group * channels * plane;
-    const Real* weights = packed + long(group) * panels.vectors * LANES * whole;
+    const long long plane = layout.bottom_pitch ? 1 : (long long)(g.height) * g.width;
+    const Real* planes = image + (long long)number * layout.bottom_step + group * channels * plane;
+    const Real* weights = packed + (long long)group * panels.vectors * LANES * whole;
     const Epilogue e(layout, bias ? bias + f0 : nullptr, slopes ? slopes + f0 : nullptr,
-                     other ? other + long(number) * layout.other_step + f0 : nullptr);
-    TileRows t = {planes + long(p0) * layout.bottom_pitch, layout.bottom_pitch, lines, terms,
-                  map + long(number) * layout.top_step + f0 + long(p0) * layout.top_pitch, layout.top_pitch,
-                  long(p0) * layout.other_pitch, layout.other_pitch};
+                     other ? other + (long long)number * layout.other_step + f0 : nullptr);
+    TileRows t = {planes + (long long)p0 * layout.bottom_pitch, layout.bottom_pitch, lines, terms,
+                  map + (long long)number * layout.top_step + f0 + (long long)p0 * layout.top_pitch, layout.top_pitch,
+                  (long long)p0 * layout.other_pitch, layout.other_pitch};
     if (band) {
       pixels.take(planes, p0 / g.out_width, rows / g.out_width);
       if (rows_of_terms != pixels.rows) pixels.terms(terms), rows_of_terms = pixels.rows;
@@ -112,7 +112,7 @@ KERNEL convolve_last(int n, const Real* image, const Real* packed, const Real* b
         Real* room = scratch(3, Count(rows) * (deep + PAD) + 2 * LANES);
         for (int r = 0; r < rows; ++r) {
           const int y = (p0 + r) / g.out_width, x = (p0 + r) % g.out_width;
-          gather.row(planes, y * g.stride_h - g.pad_h, x * g.stride_w - g.pad_w, k0, depth, room + long(r) * (deep + PAD));
+          gather.row(planes, y * g.stride_h - g.pad_h, x * g.stride_w - g.pad_w, k0, depth, room + (long long)r * (deep + PAD));
         }
         part.left = room;
         part.left_pitch = deep + PAD;

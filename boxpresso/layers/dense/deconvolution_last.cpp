@@ -17,14 +17,14 @@ struct Span {
 KERNEL deconvolve_last(int n, const Real* map, const Real* weights, const Real* bias, const Real* slopes, const Real* other,
                        Real* image, Geometry geometry, Layout l) {
   const Window g(geometry);
-  const long apart = (g.channels + 15) / 16 * 16;
+  const long long apart = (g.channels + 15) / 16 * 16;
   BLOCK_LOOP(block, n) {
     const int number = block / g.height, y = block % g.height + g.pad_h;
     const Span rows(y / g.stride_h, y % g.stride_h, g.stride_h, g.kernel_h, g.out_height);
-    const long place = long(block % g.height) * g.width;
-    const Epilogue e(l, bias, slopes, other ? other + long(number) * l.other_step + place * l.other_pitch : nullptr);
-    const Real* from = map + long(number) * l.bottom_step;
-    Real* to = image + long(number) * l.top_step + place * l.top_pitch;
+    const long long place = (long long)(block % g.height) * g.width;
+    const Epilogue e(l, bias, slopes, other ? other + (long long)number * l.other_step + place * l.other_pitch : nullptr);
+    const Real* from = map + (long long)number * l.bottom_step;
+    Real* to = image + (long long)number * l.top_step + place * l.top_pitch;
     for (int px = 0, whole = g.pad_w / g.stride_w, rest = g.pad_w % g.stride_w; px < g.width; ++px, to += l.top_pitch) {
       const Span columns(whole, rest, g.stride_w, g.kernel_w, g.out_width);
       for (int c = 0; c < g.channels; c += LANES) {
@@ -32,11 +32,11 @@ KERNEL deconvolve_last(int n, const Real* map, const Real* weights, const Real* 
         Vector sum = {};
         for (int i = rows.first; i < rows.end; ++i)
           for (int j = columns.first; j < columns.end; ++j) {
-            const Real* at = from + (long(rows.place - i) * g.out_width + columns.place - j) * l.bottom_pitch + c;
+            const Real* at = from + ((long long)(rows.place - i) * g.out_width + columns.place - j) * l.bottom_pitch + c;
             const int tap = (rows.tap + i * g.stride_h) * g.kernel_w + columns.tap + j * g.stride_w;
             sum += load(weights + tap * apart + c) * (count >= LANES ? load(at) : load_part(at, count));
           }
-        sum = e(sum, c, long(px) * l.other_pitch, count);
+        sum = e(sum, c, (long long)px * l.other_pitch, count);
         if (count >= LANES) store(to + c, sum);
         else store_part(to + c, sum, count);
       }

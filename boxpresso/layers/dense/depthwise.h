@@ -5,7 +5,7 @@
 
 // to[x] = bias + the sum over taps of weights[t] * from[offset[t] + x]. T: the number of taps where it is known.
 template <int T>
-DEVICE void row_under_taps(const Real* from, const long* offset, const Real* weights, int taps, Real bias, bool relu, Real* to,
+DEVICE void row_under_taps(const Real* from, const long long* offset, const Real* weights, int taps, Real bias, bool relu, Real* to,
                            int count) {
   for (int x = 0; x < count; x += LANES) {
     const int left = count - x;
@@ -19,7 +19,7 @@ DEVICE void row_under_taps(const Real* from, const long* offset, const Real* wei
 }
 
 // The numbers of taps that 3 x 3 windows have, with strides 1 and 2, unrolled.
-DEVICE void row_under(const Real* from, const long* offset, const Real* weights, int taps, Real bias, bool relu, Real* to,
+DEVICE void row_under(const Real* from, const long long* offset, const Real* weights, int taps, Real bias, bool relu, Real* to,
                       int count) {
   if (taps == 9) row_under_taps<9>(from, offset, weights, taps, bias, relu, to, count);
   else if (taps == 4) row_under_taps<4>(from, offset, weights, taps, bias, relu, to, count);
@@ -32,14 +32,14 @@ DEVICE void row_under(const Real* from, const long* offset, const Real* weights,
 // [offset[t] + y * pitch + x].
 struct Phases {
   struct Line {  // the pixels of one row in one phase
-    long pixel, to;
+    long long pixel, to;
     int count;
   };
   const Window& g;
   int rows, pitch, count = 0;
   Real* at;
   Line* lines;
-  long* offset;
+  long long* offset;
 
   explicit Phases(const Window& g) : g(g) {
     rows = g.out_height + (g.kernel_h - 1) * g.dilation_h / g.stride_h + 1;
@@ -48,21 +48,21 @@ struct Phases {
     at = scratch(3, size);
     std::memset(at, 0, size.value * sizeof(Real));  // the padding stays so
     lines = scratch<Line>(2, Count(g.height) * g.stride_w);
-    offset = scratch<long>(2, g.taps());
+    offset = scratch<long long>(2, g.taps());
     for (int t = 0; t < g.taps(); ++t) {
       const int y = t / g.kernel_w * g.dilation_h, x = t % g.kernel_w * g.dilation_w;
-      offset[t] = line(y) + long(x % g.stride_w) * rows * pitch + x / g.stride_w;
+      offset[t] = line(y) + (long long)(x % g.stride_w) * rows * pitch + x / g.stride_w;
     }
     for (int phase = 0; phase < g.stride_w; ++phase) {
       const int first = ((phase - g.pad_w) % g.stride_w + g.stride_w) % g.stride_w;  // the first pixel of this phase
       const int start = (first + g.pad_w) / g.stride_w;
       const int wide = min((g.width - first + g.stride_w - 1) / g.stride_w, pitch - start);
       for (int y = 0; y < g.height && wide > 0 && (y + g.pad_h) / g.stride_h < rows; ++y)
-        lines[count++] = {long(y) * g.width + first, line(y + g.pad_h) + long(phase) * rows * pitch + start, wide};
+        lines[count++] = {(long long)y * g.width + first, line(y + g.pad_h) + (long long)phase * rows * pitch + start, wide};
     }
   }
-  long line(int y) const {  // of the padded plane's row y, phase 0
-    return (long(y % g.stride_h) * g.stride_w * rows + y / g.stride_h) * pitch;
+  long long line(int y) const {  // of the padded plane's row y, phase 0
+    return ((long long)(y % g.stride_h) * g.stride_w * rows + y / g.stride_h) * pitch;
   }
   void take(const Real* plane) const {
     for (int i = 0; i < count; ++i) {
@@ -89,9 +89,9 @@ struct Spread {
   const Window& g;
   const int each;  // planes of the map for one of the image
   int top, left, rows, pitch, taps = 0;
-  long plane;  // elements of a padded plane of the map
+  long long plane;  // elements of a padded plane of the map
   Real *at, *lines, *weights;
-  long* offset;
+  long long* offset;
   int* tap;
   Phase* phases;
 
@@ -99,13 +99,13 @@ struct Spread {
     top = (g.kernel_h - 1) * g.dilation_h / g.stride_h, left = (g.kernel_w - 1) * g.dilation_w / g.stride_w;
     rows = top + (g.height - 1 + g.pad_h) / g.stride_h + 1;
     pitch = left + (g.width - 1 + g.pad_w) / g.stride_w + 1;
-    plane = long(rows) * pitch;
+    plane = (long long)rows * pitch;
     const Count all = Count(plane) * each + LANES, wide = g.width / g.stride_w + 1 + LANES, most = Count(g.taps()) * each;
     at = scratch(3, all);
     std::memset(at, 0, all.value * sizeof(Real));
     lines = scratch(4, wide * g.stride_w + most);
     weights = lines + wide.value * g.stride_w;
-    offset = scratch<long>(2, most);
+    offset = scratch<long long>(2, most);
     phases = scratch<Phase>(2, Count(g.stride_h) * g.stride_w);
     tap = scratch<int>(2, most);
     for (int a = 0; a < g.stride_h; ++a)
@@ -117,7 +117,7 @@ struct Spread {
       for (int t = 0; t < g.taps(); ++t) {
         const int y = t / g.kernel_w * g.dilation_h - a, x = t % g.kernel_w * g.dilation_w - b;
         if (y % g.stride_h || x % g.stride_w) continue;
-        offset[taps] = e * plane + long(top - y / g.stride_h) * pitch + left - x / g.stride_w;
+        offset[taps] = e * plane + (long long)(top - y / g.stride_h) * pitch + left - x / g.stride_w;
         tap[taps++] = e * g.taps() + t;
       }
     p.count = taps - p.first;
@@ -129,14 +129,14 @@ struct Spread {
     const int high = min(g.out_height, rows - top), wide = min(g.out_width, pitch - left);
     for (int e = 0; e < each; ++e)
       for (int y = 0; y < high; ++y)
-        copy(map + long(e) * g.places() + long(y) * g.out_width, at + e * plane + long(top + y) * pitch + left, wide);
+        copy(map + (long long)e * g.places() + (long long)y * g.out_width, at + e * plane + (long long)(top + y) * pitch + left, wide);
   }
   void give(const Real* filters, Real bias, Real* image) const {
     for (int t = 0; t < taps; ++t) weights[t] = filters[tap[t]];
     const size_t wide = g.width / g.stride_w + 1 + LANES;
     for (int y = 0; y < g.height; ++y, image += g.width) {
       const Phase* p = phases + (y + g.pad_h) % g.stride_h * g.stride_w;
-      const Real* from = at + long((y + g.pad_h) / g.stride_h) * pitch;
+      const Real* from = at + (long long)((y + g.pad_h) / g.stride_h) * pitch;
       for (int b = 0; b < g.stride_w; ++b, ++p)
         row_under(from + p->from, offset + p->first, weights + p->first, p->count, bias, false,
                   g.stride_w == 1 ? image : lines + p->start * wide, p->pixels);
@@ -173,7 +173,7 @@ DEVICE void sum_under_taps(const Phases& phases, const Real* map, int taps, Vect
     for (int t = 0; t < ONCE; ++t) sum[t] = sums[first + t];
     const Real* row = map;
     for (int y = 0; y < g.out_height; ++y, row += g.out_width) {
-      const Real* at = phases.at + long(y) * phases.pitch;
+      const Real* at = phases.at + (long long)y * phases.pitch;
       int x = 0;
       for (; x + LANES <= g.out_width; x += LANES) {
         const Vector value = load(row + x);

@@ -30,13 +30,13 @@ struct Gather {
       if (ky < 0 || ky >= g.height || kx + taps_of_run <= 0 || kx >= g.width) {
         clear(at, count);
       } else if (pitch == 0) {
-        const Real* first = image + (long(from) * g.height + ky) * g.width + kx;
-        for (int i = 0; i < count; ++i) at[i] = first[long(i) * g.height * g.width];
+        const Real* first = image + ((long long)from * g.height + ky) * g.width + kx;
+        for (int i = 0; i < count; ++i) at[i] = first[(long long)i * g.height * g.width];
       } else if (kx >= 0 && kx + taps_of_run <= g.width) {
-        take(image + (long(ky) * g.width + kx) * pitch + from, at, count);
+        take(image + ((long long)ky * g.width + kx) * pitch + from, at, count);
       } else {  // a row of taps that hangs over an edge: pitch == channels
         const int low = kx < 0 ? -kx * channels : 0, high = min(run, (g.width - kx) * channels);
-        const Real* start = image + (long(ky) * g.width + kx) * pitch;
+        const Real* start = image + ((long long)ky * g.width + kx) * pitch;
         int i = from;
         const int end = from + count;
         if (i < low) clear(at, min(low, end) - i), at += min(low, end) - i, i = min(low, end);

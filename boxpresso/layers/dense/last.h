@@ -33,12 +33,12 @@ struct Panels {
 // [terms[k]] of its own place in `lines`.
 struct TileRows {
   const Real* left;
-  long left_pitch;
+  long long left_pitch;
   const Real* const* lines;
   const int* terms;
   Real* top;
-  long top_pitch;
-  long other, other_pitch;
+  long long top_pitch;
+  long long other, other_pitch;
 };
 // 0: without a table. TABLE_BESIDE: LANES terms lie beside each other, from each multiple of LANES on.
 constexpr int TABLE = 1, TABLE_BESIDE = 2;
@@ -101,13 +101,13 @@ DEVICE void tile_last(int depth, const TileRows& t, const Real* panel, int rows,
 #pragma GCC unroll 4
     for (int v = 0; v < V; ++v) sum[i][v] = Vector{};
   }
-  long k = 0;
+  long long k = 0;
   if constexpr (BY_LANE)
     if (TERMS != TABLE)
       for (; k + LANES <= depth; k += LANES, panel += LANES * V * LANES) {
         Vector left[R];
 #pragma GCC unroll 16
-        for (int i = 0; i < R; ++i) left[i] = load(line[i] + (TERMS ? long(t.terms[k]) : k));
+        for (int i = 0; i < R; ++i) left[i] = load(line[i] + (TERMS ? (long long)(t.terms[k]) : k));
         add_by_lane(left, panel, V * LANES, sum);
       }
   for (; k < depth; ++k, panel += V * LANES) {
@@ -116,7 +116,7 @@ DEVICE void tile_last(int depth, const TileRows& t, const Real* panel, int rows,
     for (int v = 0; v < V; ++v) r[v] = load(panel + v * LANES);
 #pragma GCC unroll 16
     for (int i = 0; i < R; ++i) {
-      const Vector left = all(line[i][TERMS ? long(t.terms[k]) : k]);
+      const Vector left = all(line[i][TERMS ? (long long)(t.terms[k]) : k]);
 #pragma GCC unroll 4
       for (int v = 0; v < V; ++v) sum[i][v] = fused(left, r[v], sum[i][v]);
     }
@@ -125,7 +125,7 @@ DEVICE void tile_last(int depth, const TileRows& t, const Real* panel, int rows,
     const Vector least = bounds->least, most = bounds->most;
     const Real* other = bounds->other ? bounds->other + t.other : nullptr;
     Real* to = t.top + channel;
-    const long pitch = t.top_pitch, other_pitch = t.other_pitch;
+    const long long pitch = t.top_pitch, other_pitch = t.other_pitch;
     const int count = filters - channel - (V - 1) * LANES;  // of the last vector
     Vector bias[V];
     for (int v = 0; v < V; ++v) bias[v] = bounds->bias[v];
@@ -183,7 +183,7 @@ DEVICE void panels_last(int depth, int k0, int whole, const TileRows& t, const R
   const bool first = k0 == 0, last = k0 + depth == whole;
   for (int p = first_panel; p < end_panel; ++p) {
     const int wide = panels.wide(p), channel = panels.first(p) * LANES;
-    const Real* panel = weights + long(channel) * whole + long(k0) * wide * LANES;
+    const Real* panel = weights + (long long)channel * whole + (long long)k0 * wide * LANES;
     if (wide == 3) rows_last<3, TERMS>(depth, t, panel, rows, channel, filters, e, first, last);
     else if (wide == 2) rows_last<2, TERMS>(depth, t, panel, rows, channel, filters, e, first, last);
     else rows_last<1, TERMS>(depth, t, panel, rows, channel, filters, e, first, last);
@@ -195,10 +195,10 @@ template <class TermOf>
 DEVICE void pack_panel(const Real* weights, const Real* scale, int filters, int whole, int panel, Real* packed, TermOf term_of) {
   const Panels panels(filters);
   const int width = panels.wide(panel) * LANES, channel = panels.first(panel) * LANES;
-  Real* to = packed + long(channel) * whole;
+  Real* to = packed + (long long)channel * whole;
   for (int k = 0; k < whole; ++k) {
-    const long from = term_of(k);
+    const long long from = term_of(k);
     for (int f = channel; f < channel + width; ++f)
-      *to++ = f < filters ? weights[long(f) * whole + from] * (scale ? scale[f] : Real(1)) : Real(0);
+      *to++ = f < filters ? weights[(long long)f * whole + from] * (scale ? scale[f] : Real(1)) : Real(0);
   }
 }

@@ -18,13 +18,13 @@ DEVICE void places(const LastPool& g, const Real* at, int pitch, int y0, int y1,
                    int count) {
   Vector value[COUNT];
   for (int i = 0; i < COUNT; ++i) value[i] = g.mean ? Vector{} : all(Real(-FLT_MAX));
-  const long step = long(g.stride_w) * pitch, line = long(g.width) * pitch;
+  const long long step = (long long)(g.stride_w) * pitch, line = (long long)(g.width) * pitch;
   for (int iy = y0; iy < y1; ++iy) {
     const Real* row = at + iy * line;
     for (int ix = x0; ix < x1; ++ix)
 #pragma GCC unroll 4
       for (int i = 0; i < COUNT; ++i) {
-        const Real* from = row + long(ix) * pitch + i * step;
+        const Real* from = row + (long long)ix * pitch + i * step;
         const Vector pixel = PART ? load_part(from, count) : load(from);
         value[i] = g.mean ? value[i] + pixel : max_lanes(pixel, value[i]);
       }
@@ -32,8 +32,8 @@ DEVICE void places(const LastPool& g, const Real* at, int pitch, int y0, int y1,
 #pragma GCC unroll 4
   for (int i = 0; i < COUNT; ++i) {
     if (g.mean) value[i] /= all(size);
-    if (PART) store_part(to + long(i) * top_pitch, value[i], count);
-    else store(to + long(i) * top_pitch, value[i]);
+    if (PART) store_part(to + (long long)i * top_pitch, value[i], count);
+    else store(to + (long long)i * top_pitch, value[i]);
   }
 }
 
@@ -44,9 +44,9 @@ KERNEL pool_last(int n, const Real* bottom, Real* top, LastPool g, Layout layout
     const int cut = block % cuts, row = block / cuts, oy = row % g.out_height, number = row / g.out_height;
     const int y = oy * g.stride_h - g.pad_h, y0 = max(y, 0), y1 = min(y + g.kernel_h, g.height);
     const int down = min(y + g.kernel_h, g.height + g.pad_h) - y;
-    const int first = int(long(vectors) * cut / cuts), end = int(long(vectors) * (cut + 1) / cuts);
-    const Real* image = bottom + long(number) * layout.bottom_step;
-    Real* to = top + long(number) * layout.top_step + long(oy) * g.out_width * layout.top_pitch;
+    const int first = int((long long)vectors * cut / cuts), end = int((long long)vectors * (cut + 1) / cuts);
+    const Real* image = bottom + (long long)number * layout.bottom_step;
+    Real* to = top + (long long)number * layout.top_step + (long long)oy * g.out_width * layout.top_pitch;
     for (int ox = 0; ox < g.out_width;) {
       const int x = ox * g.stride_w - g.pad_w, x0 = max(x, 0), x1 = min(x + g.kernel_w, g.width);
       const bool near = x >= 0 && ox + NEAR <= g.out_width && x + (NEAR - 1) * g.stride_w + g.kernel_w <= g.width;
@@ -58,7 +58,7 @@ KERNEL pool_last(int n, const Real* bottom, Real* top, LastPool g, Layout layout
         (count >= LANES ? whole : part)(g, image + c, layout.bottom_pitch, y0, y1, x0, x1, size, to + c, layout.top_pitch, count);
       }
       ox += near ? NEAR : 1;
-      to += long(near ? NEAR : 1) * layout.top_pitch;
+      to += (long long)(near ? NEAR : 1) * layout.top_pitch;
     }
   }
 }

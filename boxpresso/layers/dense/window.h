@@ -80,10 +80,10 @@ struct Product {
   Product(const Window& g, int index, const Real* image, const Real* weights, const Real* bias, Real* map) {
     const int part = index % g.group, number = index / g.group, filter = part * g.group_maps();
     channels = g.group_channels();
-    planes = image + (long(number) * g.channels + part * channels) * g.pixels();
-    this->weights = weights + long(filter) * channels * g.taps();
+    planes = image + ((long long)number * g.channels + part * channels) * g.pixels();
+    this->weights = weights + (long long)filter * channels * g.taps();
     this->bias = bias ? bias + filter : nullptr;
-    this->map = map + (long(number) * g.maps + filter) * g.places();
+    this->map = map + ((long long)number * g.maps + filter) * g.places();
   }
 };
 

@@ -40,7 +40,7 @@ struct Tiles {
   }
 
   // The plane's pixels to points: element [point * step + tile].
-  void take(const Real* plane, Real* points, long step) const {
+  void take(const Real* plane, Real* points, long long step) const {
     const int half = across + 1 + LANES;
     Real* lines = scratch(5, Count(8) * half);  // 4 rows of pixels, even and odd columns apart
     for (int y = 0; y < rows; ++y) {
@@ -51,7 +51,7 @@ struct Tiles {
           std::memset(even, 0, 2 * half * sizeof(Real));
           continue;
         }
-        const Real* from = plane + long(line) * g.width - g.pad_w;
+        const Real* from = plane + (long long)line * g.width - g.pad_w;
         const int first = (g.pad_w + 1) / 2, last = min(across + 1, (g.width + g.pad_w) / 2);  // pairs inside the image
         auto edge = [&](int x) { return x >= g.pad_w && x < g.width + g.pad_w ? from[x] : Real(0); };
         for (int i = 0; i < min(first, across + 1); ++i) even[i] = edge(2 * i), odd[i] = edge(2 * i + 1);
@@ -76,12 +76,12 @@ struct Tiles {
 
   // The adjoint of `give`: LANES planes of a map, of which there are `planes`, to points in panels: those of tile t at
   // [point * step + t * WIDTH], beside each other for the planes.
-  void spread(const Real* map, int planes, Real* panels, long step) const {
+  void spread(const Real* map, int planes, Real* panels, long long step) const {
     const int wide = across + LANES;
     Real *lines = scratch(5, Count(4) * wide), *points = scratch(2, Count(LANES) * 16 * wide);  // of one row of tiles
     for (int y = 0; y < rows; ++y) {
       for (int f = 0; f < LANES; ++f) {
-        Real* to = points + long(f) * 16 * wide;
+        Real* to = points + (long long)f * 16 * wide;
         if (f >= planes) {
           std::memset(to, 0, 16 * wide * sizeof(Real));
           continue;
@@ -90,7 +90,7 @@ struct Tiles {
           Real *even = lines + 2 * r * wide, *odd = even + wide;
           const int line = (y0 + y) * 2 + r;
           const bool inside = line < g.out_height;
-          const Real* from = map + long(f) * g.places() + long(line) * g.out_width;
+          const Real* from = map + (long long)f * g.places() + (long long)line * g.out_width;
           const int pairs = inside ? g.out_width / 2 : 0;
           if (inside) split(from, even, odd, pairs);
           std::memset(even + pairs, 0, (wide - pairs) * sizeof(Real));
@@ -109,16 +109,16 @@ struct Tiles {
       for (int point = 0; point < 16; ++point)
         for (int x = 0; x < across; x += LANES) {
           Vector square[LANES];
-          for (int f = 0; f < LANES; ++f) square[f] = load(points + (long(f) * 16 + point) * wide + x);
+          for (int f = 0; f < LANES; ++f) square[f] = load(points + ((long long)f * 16 + point) * wide + x);
           transpose(square);
-          Real* to = panels + point * step + (long(y) * across + x) * WIDTH;
-          for (int q = 0; q < min(LANES, across - x); ++q) store(to + long(q) * WIDTH, square[q]);
+          Real* to = panels + point * step + ((long long)y * across + x) * WIDTH;
+          for (int q = 0; q < min(LANES, across - x); ++q) store(to + (long long)q * WIDTH, square[q]);
         }
     }
   }
 
   // Products back to places of a plane of the map. Returns whether all of them were finite.
-  bool give(const Real* products, long step, Real* plane, Real bias, bool relu) const {
+  bool give(const Real* products, long long step, Real* plane, Real bias, bool relu) const {
     Vector probe = {};
     for (int y = 0; y < rows; ++y)
       for (int x = 0; x < across; x += LANES) {
@@ -143,7 +143,7 @@ struct Tiles {
             if (relu) value = value < 0 ? Vector{} : value;
           }
           join(reinterpret_cast<Real*>(&out[0]), reinterpret_cast<Real*>(&out[1]), pairs, LANES);
-          copy(pairs, plane + long(line) * g.out_width + 2 * x, min(2 * tiles, g.out_width - 2 * x));
+          copy(pairs, plane + (long long)line * g.out_width + 2 * x, min(2 * tiles, g.out_width - 2 * x));
         }
       }
     Real total = 0;

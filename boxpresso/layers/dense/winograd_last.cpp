@@ -45,22 +45,22 @@ DEVICE void pack(int block, int groups, const Real* weights, const Real* scale, 
   const int group = block % groups, panel = block / groups;
   if (panel >= panels.count) return;
   const int vectors = panels.wide(panel);
-  const long matrix = long(panels.vectors) * LANES * channels;
+  const long long matrix = (long long)(panels.vectors) * LANES * channels;
   for (int v = 0; v < vectors; ++v) {
     const int f0 = (panels.first(panel) + v) * LANES, count = min(LANES, filters - f0);
-    const Real* from = weights + (long(group) * filters + f0) * channels * 9;
-    Real* to = packed + group * matrix + long(panels.first(panel)) * LANES * channels + v * LANES;
+    const Real* from = weights + ((long long)group * filters + f0) * channels * 9;
+    Real* to = packed + group * matrix + (long long)(panels.first(panel)) * LANES * channels + v * LANES;
     for (int c = 0; c < channels; ++c) {
       Real taps[9][LANES] = {};
       for (int lane = 0; lane < count; ++lane)
         for (int tap = 0; tap < 9; ++tap)
-          taps[tap][lane] = from[(long(lane) * channels + c) * 9 + tap] * (scale ? scale[group * filters + f0 + lane] : Real(1));
+          taps[tap][lane] = from[((long long)lane * channels + c) * 9 + tap] * (scale ? scale[group * filters + f0 + lane] : Real(1));
       Vector rows[3][A], column[A];
       for (int y = 0; y < 3; ++y)
         Transform<M>::taps(load(taps[3 * y]), load(taps[3 * y + 1]), load(taps[3 * y + 2]), rows[y]);
       for (int x = 0; x < A; ++x) {
         Transform<M>::taps(rows[0][x], rows[1][x], rows[2][x], column);
-        for (int y = 0; y < A; ++y) store(to + (y * A + x) * groups * matrix + long(c) * vectors * LANES, column[y]);
+        for (int y = 0; y < A; ++y) store(to + (y * A + x) * groups * matrix + (long long)c * vectors * LANES, column[y]);
       }
     }
   }
@@ -78,7 +78,7 @@ struct LastTiles {
   int count() const { return many; }
 
   // Pixels to points: point (i, j) of tile t at to[(i * A + j) * step + t * pitch].
-  void take(const Real* image, int image_pitch, int channels, Real* to, long step, long pitch) const {
+  void take(const Real* image, int image_pitch, int channels, Real* to, long long step, long long pitch) const {
     for (int t = 0; t < count(); ++t) {
       const int y = (y0 + (first + t) / across) * M - g.pad_h, x = (first + t) % across * M - g.pad_w;
       const bool inside = y >= 0 && x >= 0 && y + A <= g.height && x + A <= g.width;
@@ -88,7 +88,7 @@ struct LastTiles {
         for (int i = 0; i < A; ++i) {
           Vector line[A];
           for (int j = 0; j < A; ++j) {
-            const Real* at = image + (long(y + i) * g.width + x + j) * image_pitch + c;
+            const Real* at = image + ((long long)(y + i) * g.width + x + j) * image_pitch + c;
             if (!inside && (y + i < 0 || y + i >= g.height || x + j < 0 || x + j >= g.width)) line[j] = Vector{};
             else line[j] = part ? load_part(at, channels - c) : load(at);
           }
@@ -105,7 +105,7 @@ struct LastTiles {
   // Products of the filters from `channel` on, `vectors` of them, to places, or to the maxima of 2 x 2 of them. Returns whether all
   // of them were finite.
   template <bool HALVED>
-  bool give(const Real* from, long step, int vectors, Real* map, long map_pitch, long other_pitch, int channel, int filters,
+  bool give(const Real* from, long long step, int vectors, Real* map, long long map_pitch, long long other_pitch, int channel, int filters,
             const Epilogue& e) const {
     Vector probe = {};
     for (int t = 0; t < count(); ++t) {
@@ -114,14 +114,14 @@ struct LastTiles {
         const int c = channel + v * LANES, left = filters - c;
         Vector m[M][A], column[A], out[M], best[M / 2][M / 2];
         for (int j = 0; j < A; ++j) {
-          for (int i = 0; i < A; ++i) column[i] = load(from + (i * A + j) * step + long(t) * vectors * LANES + v * LANES);
+          for (int i = 0; i < A; ++i) column[i] = load(from + (i * A + j) * step + (long long)t * vectors * LANES + v * LANES);
           Transform<M>::places(column, out);
           for (int i = 0; i < M; ++i) m[i][j] = out[i];
         }
         for (int i = 0; i < M && y + i < g.out_height; ++i) {
           Transform<M>::places(m[i], out);
           for (int j = 0; j < M && x + j < g.out_width; ++j) {
-            const long place = long(y + i) * g.out_width + x + j;
+            const long long place = (long long)(y + i) * g.out_width + x + j;
             probe += 0 * out[j];
             const Vector value = e(out[j], c, place * other_pitch, left);
             if (HALVED) {
@@ -134,7 +134,7 @@ struct LastTiles {
         }
         for (int i = 0; HALVED && i < M / 2 && y + 2 * i < g.out_height; ++i) {
           for (int j = 0; j < M / 2 && x + 2 * j < g.out_width; ++j) {
-            const long place = long(y / 2 + i) * ((g.out_width + 1) / 2) + x / 2 + j;
+            const long long place = (long long)(y / 2 + i) * ((g.out_width + 1) / 2) + x / 2 + j;
             if (left >= LANES) store(map + place * map_pitch + c, best[i][j]);
             else store_part(map + place * map_pitch + c, best[i][j], left);
           }
@@ -155,8 +155,8 @@ DEVICE bool convolve_tiles(const LastTiles<M>& tiles, const Window& g, const Lay
   constexpr int POINTS = (M + 2) * (M + 2);
   const int channels = g.group_channels(), filters = g.group_maps();
   const Panels panels(filters);
-  const long pitch = (channels + LANES - 1) / LANES * LANES + PAD, step = tiles.count() * pitch;
-  const long matrix = long(panels.vectors) * LANES * channels, out_step = long(tiles.count()) * 3 * LANES;
+  const long long pitch = (channels + LANES - 1) / LANES * LANES + PAD, step = tiles.count() * pitch;
+  const long long matrix = (long long)(panels.vectors) * LANES * channels, out_step = (long long)(tiles.count()) * 3 * LANES;
   Real *pixels = scratch(3, Count(step) * POINTS + LANES), *products = scratch(4, Count(out_step) * POINTS);
   tiles.take(planes, l.bottom_pitch, channels, pixels, step, pitch);
   bool finite = true;
@@ -165,11 +165,11 @@ DEVICE bool convolve_tiles(const LastTiles<M>& tiles, const Window& g, const Lay
   for (int p = 0; p < panels.count; ++p) {
     const int wide = panels.wide(p), channel = panels.first(p) * LANES;
     for (int point = 0; point < POINTS; ++point) {
-      const Real* panel = packed + (long(point) * g.group + group) * matrix + long(channel) * channels;
+      const Real* panel = packed + ((long long)point * g.group + group) * matrix + (long long)channel * channels;
       for (int k0 = 0; k0 < channels; k0 += DEEP) {
         const int depth = min(DEEP, channels - k0);
         const TileRows t = {pixels + point * step + k0, pitch, nullptr, nullptr, products + point * out_step, wide * LANES, 0, 0};
-        const Real* right = panel + long(k0) * wide * LANES;
+        const Real* right = panel + (long long)k0 * wide * LANES;
         const bool first = k0 == 0;
         if (wide == 3) rows_last<3, 0>(depth, t, right, tiles.count(), 0, 3 * LANES, nothing, first, false);
         else if (wide == 2) rows_last<2, 0>(depth, t, right, tiles.count(), 0, 2 * LANES, nothing, first, false);
@@ -209,10 +209,10 @@ KERNEL winograd_last(int n, const Real* image, const Real* packed, const Real* b
   BLOCK_LOOP(block, n) {
     const int y0 = block % down * rows, product = block / down, group = product % g.group, number = product / g.group;
     const int f0 = group * filters, high = min(rows, tile_rows - y0);
-    const Real* planes = image + long(number) * layout.bottom_step + group * g.group_channels();
-    Real* to = map + long(number) * layout.top_step + f0;
+    const Real* planes = image + (long long)number * layout.bottom_step + group * g.group_channels();
+    Real* to = map + (long long)number * layout.top_step + f0;
     const Epilogue e(layout, bias ? bias + f0 : nullptr, slopes ? slopes + f0 : nullptr,
-                     other ? other + long(number) * layout.other_step + f0 : nullptr);
+                     other ? other + (long long)number * layout.other_step + f0 : nullptr);
     const bool finite = m == 2 ? convolve<2>(g, layout, y0, high, group, planes, packed, e, to)
                                : convolve<4>(g, layout, y0, high, group, planes, packed, e, to);
     odd[block] = !finite;

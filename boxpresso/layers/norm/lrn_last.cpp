@@ -15,8 +15,8 @@ KERNEL lrn_last(int n, const Real* bottom, Real* top, Response g, Layout layout)
   std::memset(squares, 0, (size_t(half) * 2 + g.channels) * sizeof(Real));  // zeros on both sides
   BLOCK_LOOP(row, n) {
     const int number = row / g.height, y = row % g.height;
-    const Real* from = bottom + long(number) * layout.bottom_step + long(y) * g.width * layout.bottom_pitch;
-    Real* to = top + long(number) * layout.top_step + long(y) * g.width * layout.top_pitch;
+    const Real* from = bottom + (long long)number * layout.bottom_step + (long long)y * g.width * layout.bottom_pitch;
+    Real* to = top + (long long)number * layout.top_step + (long long)y * g.width * layout.top_pitch;
     for (int x = 0; x < g.width; ++x, from += layout.bottom_pitch, to += layout.top_pitch) {
       for (int c = 0; c < g.channels; ++c) squares[half + c] = from[c] * from[c];
       for (int c = 0; c < g.channels; ++c) sums[c] = squares[c];
