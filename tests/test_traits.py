@@ -21,6 +21,7 @@ MORE = [  # types without bottoms, which tests/layer_sizes.py leaves out
     Case("Input", f"input_param {{ {SHAPE} }}", ""),
     Case("DummyData", f'dummy_data_param {{ {SHAPE} data_filler {{ type: "constant" value: 3 }} }}', ""),
     Case("Parameter", f"parameter_param {{ {SHAPE} }}", ""),
+    Case("ContinuationIndicator", "continuation_indicator_param { time_step: 2 batch_size: 3 }", ""),
 ]
 RNG = np.random.default_rng(0)
 Arrays = Sequence[np.ndarray]
@@ -56,6 +57,7 @@ REAL = {  # bottoms of types to which random numbers say nothing
                      [[[[0, 1, 0, 0.1, 0.1, 0.3, 0.4, 0]]]]],
     "Filter": [np.ones((2, 3, 2, 2)), [[0], [1]]],
     "MaskProposalTarget": [[BOX, [0, 2, 2, 11, 30]], [[*BOX[1:], 1]], np.ones((1, 1, 60, 60))],
+    "LiftedStructSimilaritySoftmaxLoss": [RNG.standard_normal((3, 2)), [0, 1, 0]],
     "ContrastiveLoss": [[[0.1, 0.2]], [[0.3, 0.1]], [[1]]],
 }  # fmt: skip
 NEEDS_ONES = ("Embed", "Gather", "LSTM", "RNN", "BatchReindex")  # of whose bottoms some are numbers of rows
