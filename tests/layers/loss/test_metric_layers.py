@@ -21,7 +21,7 @@ SPHERE, LARGE = ("MarginInnerProduct", "margin_inner_product_param"), (
 )  # fmt: skip
 ADD = 'type: "LabelSpecificAdd" label_specific_add_param { bias: -0.4 }'
 DISTANCE = 'type: "InnerDistance" inner_distance_param { num_output: 4 %s weight_filler { type: "gaussian" } }'
-LAUNCHES: list[tuple] = [  # for tests/test_threaded.py
+LAUNCHES: list[tuple] = [  # for tests/device/test_threaded.py
     (CENTER % "", [ROWS, LABELS], [True, False]),
     (LIFTED, [ROWS, LABELS], [True, False]),
     (MARGIN % (*SPHERE, "QUADRUPLE"), [ROWS, LABELS], [True, False]),

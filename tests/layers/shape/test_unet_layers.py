@@ -19,7 +19,7 @@ MERGE, UNPOOL = 'type: "MergeCrop" mergecrop_param { %s }', 'type: "Unpooling" u
 POOL = 'type: "Pooling" pooling_param { %s }'
 AVERAGED = 'type: "BN" bn_param { var_eps: 1e-3 moving_average: true decay: 0.1 }'
 LSTM = 'type: "Lstm" lstm_param { num_output: 4 %s weight_filler { type: "uniform" min: -0.5 max: 0.5 } }'
-LAUNCHES: list[tuple] = [  # for tests/test_threaded.py
+LAUNCHES: list[tuple] = [  # for tests/device/test_threaded.py
     (MERGE % "operation: ADD", [SMALL, LARGE], [True, True]),
     (UNPOOL % "unpool: AVE kernel_size: 3 stride: 2", [SMALL], [True]),
     (POOL % "kernel_size: 2 dilation: 2", [LARGE], [True]),

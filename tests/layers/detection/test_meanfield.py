@@ -14,7 +14,9 @@ RNG = np.random.default_rng(7)
 TEXT = """type: "MultiStageMeanfield" multi_stage_meanfield_param {
     num_iterations: %d theta_alpha: 3 theta_beta: 20 theta_gamma: 1.7 spatial_filter_weight: 2 bilateral_filter_weight: 3 }"""
 SCORES, PICTURE = RNG.standard_normal((1, 3, 4, 5)), RNG.uniform(0, 60, (1, 3, 4, 5))
-LAUNCHES: list[tuple] = [(TEXT % 2, [SCORES, SCORES, PICTURE], [True, True, False])]  # for tests/test_threaded.py
+LAUNCHES: list[tuple] = [
+    (TEXT % 2, [SCORES, SCORES, PICTURE], [True, True, False])
+]  # for tests/device/test_threaded.py
 
 
 def by_dictionary(features: np.ndarray, values: np.ndarray) -> np.ndarray:
