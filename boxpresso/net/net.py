@@ -554,7 +554,14 @@ class Net(Parameters, Batched, Counted):
         forward. A copy shares nothing with the net, and layers that carry a state on begin as in a new net."""
         weights = [[np.array(blob._view(False)) for blob in layer.blobs] for layer in self.layers]
         inputs = {name: np.array(self.blobs[name]._view(False)) for name in self.inputs}
-        return remade, (type(self), self._text, {**self._made, "anchors": self.anchors}, weights, inputs)
+        return remade, (
+            type(self),
+            self._text,
+            {**self._made, "anchors": self.anchors},
+            weights,
+            inputs,
+            self.quantization,
+        )
 
     def __copy__(self) -> Net:
         raise BoxpressoError(
@@ -616,6 +623,7 @@ def remade(
     options: Mapping[str, Any],
     weights: Sequence[Sequence[Numpy]],
     inputs: Mapping[str, Numpy],
+    quantization: Quantization | None = None,
 ) -> Net:
     """The net that was copied or pickled."""
     model = NetParameter()
@@ -629,4 +637,5 @@ def remade(
     net.reshape()
     for name, array in inputs.items():
         net.blobs[name].data[...] = array
+    net._run_by(quantization)
     return net
