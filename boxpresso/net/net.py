@@ -468,14 +468,21 @@ class Net(Batched):
                 f"{path or 'the weights'}: no scales for 8 bits; make a file that has them with `boxpresso quantize`, or leave "
                 "out precision='int8'"
             )
-        runner = self._runner
-        able = runner is not None and self._precision in (None, "int8") and can_int8(self.device, self.dtype, True)
-        if runner is None or not able:
-            return
-        if quantization is not None:
+        if quantization is not None and self._in_int8():
             quantization.check(self.layers, path or "the file")
+        self._run_by(quantization)
+
+    def _in_int8(self) -> bool:
+        """Whether the net may run in 8 bits."""
+        able = self._runner is not None and can_int8(self.device, self.dtype, True)
+        return able and self._precision in (None, "int8")
+
+    def _run_by(self, quantization: Quantization | None) -> None:
+        """As `quantize`, of scales that are known to fit."""
+        if self._runner is None or not self._in_int8():
+            return
         if quantization is not None or self.quantization is not None:
-            runner.use_int8(quantization.narrow(runner.source) if quantization else None)
+            self._runner.use_int8(quantization.narrow(self._runner.source) if quantization else None)
         self.quantization = quantization
 
     def save(self, path: Source) -> None:
@@ -561,7 +568,14 @@ class Net(Batched):
         forward. A copy shares nothing with the net, and layers that carry a state on begin as in a new net."""
         weights = [[np.array(blob._view(False)) for blob in layer.blobs] for layer in self.layers]
         inputs = {name: np.array(self.blobs[name]._view(False)) for name in self.inputs}
-        return remade, (type(self), self._text, {**self._made, "anchors": self.anchors}, weights, inputs)
+        return remade, (
+            type(self),
+            self._text,
+            {**self._made, "anchors": self.anchors},
+            weights,
+            inputs,
+            self.quantization,
+        )
 
     def __copy__(self) -> Net:
         raise BoxpressoError(
@@ -632,6 +646,7 @@ def remade(
     options: Mapping[str, Any],
     weights: Sequence[Sequence[Numpy]],
     inputs: Mapping[str, Numpy],
+    quantization: Quantization | None = None,
 ) -> Net:
     """The net that was copied or pickled."""
     model = NetParameter()
@@ -645,4 +660,5 @@ def remade(
     net.reshape()
     for name, array in inputs.items():
         net.blobs[name].data[...] = array
+    net._run_by(quantization)
     return net

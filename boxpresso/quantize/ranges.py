@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..graph.quantization import Range
+from ..layers.core import Trait
 from ..layers.core.lowering import Same
 from ..net import Net
 from ..proto.errors import ModelError
@@ -31,9 +32,11 @@ class Histogram:
     --------
     >>> histogram = Histogram()
     >>> histogram.add(np.arange(-100, 100_000, dtype=np.float32))
+    True
     >>> [round(x) for x in histogram.range("minmax")]
     [-100, 99999]
-    >>> histogram.add(np.array([1e6], np.float32))
+    >>> histogram.add(np.array([1e6], np.float32)), histogram.add(np.array([np.nan], np.float32))
+    (True, False)
     >>> [round(x) for x in histogram.range("minmax")], histogram.range("percentile")[1] < 2e5
     ([-100, 1000000], True)
     """
@@ -44,18 +47,18 @@ class Histogram:
     below: Numpy = field(default_factory=lambda: np.zeros(BINS))
     above: Numpy = field(default_factory=lambda: np.zeros(BINS))
 
-    def add(self, values: Numpy, counts: bool = True) -> None:
-        """Numbers, all of them finite. counts: whether more than the least and the largest is asked for."""
+    def add(self, values: Numpy, counts: bool = True) -> bool:
+        """Whether numbers are all finite; only then they count. counts: whether histograms are asked for."""
         flat = values.reshape(-1)
         if not flat.size:
-            return
-        low, high = float(flat.min()), float(flat.max())
+            return True
+        low, high = float(flat.min()), float(flat.max())  # NaN where one is
+        if not np.isfinite([low, high]).all():
+            return False
         self.low, self.high = min(self.low, low), max(self.high, high)
-        if not counts:
-            return
         most = max(-low, high)
-        if most == 0:
-            return
+        if not counts or most == 0:
+            return True
         if self.width == 0:
             self.width = most / BINS
         while most > self.width * BINS:
@@ -66,6 +69,7 @@ class Histogram:
         if low < 0:
             self.below += np.bincount(bins[flat < 0], minlength=BINS)
         self.above += np.bincount(bins[flat > 0], minlength=BINS)
+        return True
 
     def range(self, method: str) -> Range:
         """The range that 8 bits are to hold, which includes 0."""
@@ -136,23 +140,23 @@ def find_ranges(
     found: dict[str, list[Histogram]] = {}
     count = 0
     for count, values in enumerate(inputs, 1):
-        net.forward(**values)  # type: ignore[arg-type]  # inputs by their names
         for name, value in values.items():
+            if net.blobs[name].shape != value.shape:
+                net.blobs[name].reshape(*value.shape)
+                net.reshape()
             net.blobs[name].data[...] = value
         for i, layer in enumerate(net.layers):
             if net.names[i][0]:
                 net.forward_layer(i)
-            if isinstance(layer.lower(net.bottoms[i], net.tops[i]), Same):
-                continue
+            if Trait.CHOOSES_ROWS in layer.traits or isinstance(layer.lower(net.bottoms[i], net.tops[i]), Same):
+                continue  # rows of detections or regions are never in 8 bits
             tops = found.setdefault(layer.name, [Histogram() for _ in net.tops[i]])
             for name, blob, histogram in zip(net.names[i][1], net.tops[i], tops):
-                data = np.asarray(blob.data)
-                if not np.isfinite(data).all():
+                if not histogram.add(np.asarray(blob.data), counts=method != "minmax"):
                     raise ModelError(
                         f"{layer.type} layer {layer.name!r}: its top {name!r} has NaN or infinity for picture {count}, and no "
                         "range in 8 bits holds that; look at the weights and at how pictures are prepared (--mean, --scale)"
                     )
-                histogram.add(data, counts=method != "minmax")
         tell()
     if not count:
         raise ModelError(NO_PICTURES)

@@ -273,7 +273,6 @@ class Runner:
     def use_int8(self, narrow: Pass | None) -> None:
         """From the next forward on steps have the form in 8 bits that a pass gives them; None: none has."""
         if narrow is not self.narrow:
-            self.materialise()
             self.narrow = narrow
             self.forget_plan()
 

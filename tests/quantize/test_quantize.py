@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import warnings
 
@@ -131,6 +132,16 @@ def test_weights_that_a_script_changes_count(made):
     assert not np.array_equal(net.forward(x=xs[0])["prob"], before)
     net.params["c"][0].data[...] *= 2
     np.testing.assert_array_equal(net.forward(x=xs[0])["prob"], before)
+
+
+def test_a_copy_runs_as_the_net(made):
+    """Also where a script has changed its weights since."""
+    _, _, net, xs = made
+    net.quantize(quantised(made))
+    net.params["c"][0].data[...] *= 0.5
+    other = copy.deepcopy(net)
+    assert other.quantization.chosen == LAYERS
+    np.testing.assert_array_equal(other.forward(x=xs[0])["prob"], net.forward(x=xs[0])["prob"])
 
 
 def test_a_channel_of_zeros_and_one_of_nothing_but_bias(made):
