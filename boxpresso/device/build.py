@@ -88,7 +88,13 @@ def target() -> str:
     import subprocess  # slow to import
 
     command = [*compiler.compiler(), "-dumpmachine"]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    try:
+        lines = subprocess.run(command, capture_output=True, text=True).stdout.split()  # zig says it, and fails
+    except OSError as error:
+        raise DeviceError(f"the C++ compiler {compiler.shown()} cannot be run: {error.strerror or error}") from error
+    if not lines:
+        raise DeviceError(f"the C++ compiler {compiler.shown()} does not say for which machine it is (-dumpmachine)")
+    return lines[0]
 
 
 def levels_of(names: str) -> list[levels.Level]:
@@ -111,6 +117,10 @@ def build_cpu(names: str, files: Sequence[tuple[Kernels, str]], folder: Path, wo
     for level in levels_of(names):
         start, everything = time.monotonic(), previous(level) != before or not level.asks
         own = [job for job in files if everything or level.changes(b"".join(job[0].texts))]
+        before = level.name
+        if not own:  # no text asks for it
+            print(f"{level}: as the level before")
+            continue
         with TemporaryDirectory() as place:
             objects = [Path(place) / f"{number}.o" for number in range(len(own))]
             pool = ThreadPoolExecutor(max(1, workers))
@@ -122,7 +132,6 @@ def build_cpu(names: str, files: Sequence[tuple[Kernels, str]], folder: Path, wo
         size = (folder / f"{level}{prebuilt.SUFFIX}").stat().st_size
         seconds = time.monotonic() - start
         print(f"{level}: {len(own)} files of kernels in {seconds:.0f} s, {size / 1e6:.1f} MB", flush=True)
-        before = level.name
 
 
 def previous(level: levels.Level) -> str:

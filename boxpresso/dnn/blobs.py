@@ -9,12 +9,18 @@ from typing import Any, Union
 import numpy as np
 
 from ..proto.errors import BoxpressoError
+from .constants import (
+    CV_8U,
+    CV_32F,
+    DNN_LAYOUT_NCHW,
+    DNN_LAYOUT_NHWC,
+    DNN_PMODE_CROP_CENTER,
+    DNN_PMODE_LETTERBOX,
+    DNN_PMODE_NULL,
+)
 
 Numpy = np.ndarray[Any, Any]
 Scalar = Union[float, Sequence[float]]
-CV_8U, CV_32F = 0, 5
-DNN_LAYOUT_NCHW, DNN_LAYOUT_NHWC = 2, 4
-DNN_PMODE_NULL, DNN_PMODE_CROP_CENTER, DNN_PMODE_LETTERBOX = 0, 1, 2
 UNIT = np.float32(2048)  # weights of the bilinear interpolation of bytes are whole numbers of this
 
 
@@ -78,17 +84,28 @@ def blobFromImages(
     ddepth: int = CV_32F,
 ) -> Numpy:
     """`blobFromImage` of several images: (N, C, height, width). Without a size the first image's counts."""
+    scale = tuple(scalar(scalefactor, None, "scalefactor"))
     params = Image2BlobParams(
-        scalefactor, size, mean, swapRB, ddepth, paddingmode=DNN_PMODE_CROP_CENTER if crop else DNN_PMODE_NULL
+        scale, size, mean, swapRB, ddepth, paddingmode=DNN_PMODE_CROP_CENTER if crop else DNN_PMODE_NULL
     )
     return blobFromImagesWithParams(images, params)
 
 
+SCALARS = ("scalefactor", "mean", "borderValue")
+
+
 @dataclass
 class Image2BlobParams:
-    """The parameters of blobFromImageWithParams, in OpenCV's order."""
+    """The parameters of blobFromImageWithParams, in OpenCV's order.
 
-    scalefactor: Scalar = 1.0
+    scalefactor, mean and borderValue become tuples of four numbers, for each channel, where those that are missing are 0: as
+    in OpenCV, one number is that of the first channel alone.
+
+    >>> Image2BlobParams((2.0, 3.0, 4.0)).scalefactor
+    (2.0, 3.0, 4.0, 0.0)
+    """
+
+    scalefactor: Scalar = (1.0, 1.0, 1.0, 1.0)
     size: Sequence[int] = (0, 0)
     mean: Scalar = ()
     swapRB: bool = False
@@ -96,6 +113,45 @@ class Image2BlobParams:
     datalayout: int = DNN_LAYOUT_NCHW
     paddingmode: int = DNN_PMODE_NULL
     borderValue: Scalar = 0.0
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in SCALARS:
+            value = tuple(scalar(value, 0.0, name).tolist())
+        object.__setattr__(self, name, value)
+
+    def blobRectToImageRect(self, rBlob: Sequence[float], size: Sequence[int]) -> tuple[int, int, int, int]:
+        """A box (x, y, width, height) of the blob's pixels in those of an image of that size, (width, height).
+
+        >>> Image2BlobParams(size=(300, 300)).blobRectToImageRect((10, 20, 30, 40), (640, 480))
+        (21, 32, 64, 64)
+        """
+        x, y, width, height = self.blobRectsToImageRects([rBlob], size)[0].tolist()
+        return x, y, width, height
+
+    def blobRectsToImageRects(self, rBlob: Any, size: Sequence[int]) -> Numpy:
+        """The same for several boxes, (N, 4), int32; numbers are cut off behind the point, as in OpenCV.
+
+        Raises
+        ------
+        BoxpressoError
+            For boxes that are not (N, 4), and without a `size` of the blob.
+        """
+        boxes = np.asarray(rBlob, np.float64)
+        if boxes.ndim != 2 or boxes.shape[1] != 4:
+            raise BoxpressoError(f"blobRectsToImageRects takes boxes (N, 4), got shape {boxes.shape}")
+        blob, image = np.array(self.size, np.float32), np.array(size, np.float32)
+        if not blob.all():
+            raise BoxpressoError("blobRectsToImageRects needs the size of the blob: params.size = (width, height)")
+        if self.paddingmode not in (DNN_PMODE_CROP_CENTER, DNN_PMODE_LETTERBOX):
+            return np.asarray(np.trunc(boxes.astype(np.float32) * np.tile(image, 2) / np.tile(blob, 2)), np.int32)
+        whole = self.paddingmode == DNN_PMODE_LETTERBOX
+        factor = (blob / image).min() if whole else (blob / image).max()
+        start = np.zeros(4, np.float32)
+        if whole:
+            start[:2] = (blob.astype(int) - (image * factor).astype(int)) // 2
+        else:
+            start[:2] = np.float32(-0.5) * (image * factor - blob)
+        return np.asarray(np.trunc((boxes.astype(np.float32) - start) / factor), np.int32)  # in float, as OpenCV
 
 
 def blobFromImageWithParams(image: Numpy, param: Image2BlobParams | None = None) -> Numpy:
@@ -126,7 +182,7 @@ def blobFromImagesWithParams(images: Sequence[Numpy], param: Image2BlobParams | 
     if len(channels) > 1:
         raise BoxpressoError(f"blobFromImages: the images have {sorted(channels)} channels; all must have the same")
     fitted = np.stack([fit(array, width, height, p) for array in arrays])
-    mean, scale = scalar(p.mean, 0.0, "mean"), scalar(p.scalefactor, None, "scalefactor")
+    mean, scale = scalar(p.mean, 0.0, "mean"), scalar(p.scalefactor, 0.0, "scalefactor")
     count = channels.pop()
     if p.swapRB and count >= 3:
         fitted = fitted[..., [2, 1, 0, *range(3, count)]]

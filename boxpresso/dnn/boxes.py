@@ -9,12 +9,12 @@ import numpy as np
 
 from ..data.polygons import clipped, polygon_area
 from ..proto.errors import BoxpressoError
+from .constants import SOFT_NMSMETHOD_SOFTNMS_GAUSSIAN, SOFT_NMSMETHOD_SOFTNMS_LINEAR
 
 Numpy = np.ndarray[Any, Any]
 Boxes = Union[Numpy, Sequence[Sequence[float]]]
 Kept = Union[Numpy, tuple[()]]  # int32 (N,); () if there are none, as OpenCV
 Overlap = Callable[[int, Any], Numpy]  # of one box with others, by their indices
-SOFT_NMSMETHOD_SOFTNMS_LINEAR, SOFT_NMSMETHOD_SOFTNMS_GAUSSIAN = 1, 2
 
 
 def NMSBoxes(

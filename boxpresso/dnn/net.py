@@ -18,14 +18,23 @@ from ..proto import NetParameter, parse_net, read_net, to_text
 from ..proto.binary import Broken, parse_weights
 from ..proto.errors import BoxpressoError, BoxpressoWarning, ModelError, nearest
 from ..proto.signatures import what_is
+from .constants import (
+    DNN_BACKEND_CUDA,
+    DNN_BACKEND_DEFAULT,
+    DNN_BACKEND_OPENCV,
+    DNN_TARGET_CPU,
+    DNN_TARGET_CUDA,
+    DNN_TARGET_CUDA_FP16,
+    DNN_TARGET_OPENCL,
+    DNN_TARGET_OPENCL_FP16,
+)
+from .registered import type_of, with_registered
 
 Numpy = np.ndarray[Any, Any]
 Buffer = Union[bytes, bytearray, memoryview, Numpy]
 Source = Union[str, "os.PathLike[str]", Buffer]
 Weight = Callable[[], Weights]
 
-DNN_BACKEND_DEFAULT, DNN_BACKEND_INFERENCE_ENGINE, DNN_BACKEND_OPENCV, DNN_BACKEND_CUDA = 0, 2, 3, 5
-DNN_TARGET_CPU, DNN_TARGET_OPENCL, DNN_TARGET_OPENCL_FP16, DNN_TARGET_CUDA, DNN_TARGET_CUDA_FP16 = 0, 1, 2, 6, 7
 KEPT = 2**14  # rows of an image that are kept free without asking whether there can be as many detections
 HIDDEN = ("Input", "Split")  # layers that OpenCV does not count
 
@@ -74,6 +83,19 @@ def readNet(model: Source, config: Source | None = None, framework: str = "") ->
         return readNetFromCaffe(model)
     swapped = not is_buffer(model) and str(model).lower().endswith((".prototxt", ".pt", ".txt"))
     return readNetFromCaffe(model, config) if swapped else readNetFromCaffe(config, model)
+
+
+def getAvailableTargets(be: int) -> Numpy | tuple[()]:
+    """The targets that a backend has on this machine: int32 (N,), or () for none, as OpenCV.
+
+    >>> DNN_TARGET_CPU in getAvailableTargets(DNN_BACKEND_OPENCV)
+    True
+    """
+    if be in (DNN_BACKEND_DEFAULT, DNN_BACKEND_OPENCV):
+        return np.array([DNN_TARGET_CPU], np.int32)
+    if be == DNN_BACKEND_CUDA and len(devices()) > 1:
+        return np.array([DNN_TARGET_CUDA], np.int32)
+    return ()
 
 
 def is_buffer(source: Source) -> bool:
@@ -142,7 +164,7 @@ class Net:
     def _build(self) -> None:
         """Makes the net on the device that was chosen."""
         assert self._model is not None
-        net = BoxpressoNet(self._model, device=self._device)
+        net = BoxpressoNet(with_registered(self._model, self._weights), device=self._device)
         self._missing = list(net.params)
         if self._weights is not None:
             report = copy_weights(self._weights, net.layers)
@@ -315,15 +337,15 @@ class Net:
         if name not in self._ids:
             raise BoxpressoError(f"getLayer: the net has no layer {layerId!r}; numbers are 1 to {len(names)}")
         layer = self.net.layer_dict[name]
-        return LayerInfo(name, layer.type, [np.array(blob.data) for blob in layer.blobs])
+        return LayerInfo(name, type_of(layer), [np.array(blob.data) for blob in layer.blobs])
 
     def getLayerTypes(self) -> tuple[str, ...]:
         """The types of layers that the net has, sorted."""
-        return tuple(sorted({self.net.layer_dict[name].type for name in self._ids}))
+        return tuple(sorted({type_of(self.net.layer_dict[name]) for name in self._ids}))
 
     def getLayersCount(self, layerType: str) -> int:
         """How many layers of a type the net has."""
-        return sum(self.net.layer_dict[name].type == layerType for name in self._ids)
+        return sum(type_of(self.net.layer_dict[name]) == layerType for name in self._ids)
 
     def getUnconnectedOutLayers(self) -> Numpy:
         """The numbers of the layers whose tops no other layer reads."""

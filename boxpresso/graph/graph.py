@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..device import Blob
+from ..device.signature import HALVES
 from ..layers.core import Layer
 from ..layers.core.lowering import (
     Lowering,
@@ -24,8 +25,9 @@ from .connect import Signature
 Value = tuple[str, int]  # a blob's name, and how often the blob was written before
 PLAIN, LAST = "plain", "last"  # layouts: as Caffe's blobs, channels last
 INT8 = "int8"  # channels last in 8 bits, by a Scale
+FLOAT16, BFLOAT16 = "float16", "bfloat16"  # channels last, rounded to 16 bits
 # What the elements of a value are in a layout; in the others they are of the net's type.
-DTYPES: Mapping[str, np.dtype[Any]] = {INT8: np.dtype(np.uint8)}
+DTYPES: Mapping[str, np.dtype[Any]] = {INT8: np.dtype(np.uint8), FLOAT16: HALVES[0], BFLOAT16: HALVES[1]}
 
 
 @dataclass(frozen=True)
@@ -80,8 +82,8 @@ class Plan:
     wanted
         {blob's name: the value that the blob shall hold in the end}: the net's outputs and what else was asked for.
     layouts
-        {value: PLAIN, LAST or INT8}, once `lay_out` has chosen: as the step that writes it stores it; values that are missing
-        are plain. A reader that needs another layout has it turned.
+        {value: PLAIN, LAST or one of DTYPES}, once `lay_out` has chosen: as the step that writes it stores it; values that are
+        missing are plain. A reader that needs another layout has it turned.
     dropped
         {the number of a layer that needs no step: the value that its tops are}.
     scales

@@ -106,7 +106,7 @@ _V1_TYPES = {
     "SPP": "SPP",
     "TANH": "TanH",
     "TRANSFORM": "Transformation",
-    "UNPOOLING": "UnPooling",
+    "UNPOOLING": "Unpooling",
     "YUVTORGB": "YuvToRgb",
     "YUVTONORMALIZEDGRAY": "YuvToNormalizedGray",
 }

@@ -10,17 +10,14 @@ from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Any
 
-from ..graph.graph import DTYPES, INT8, LAST, PLAIN, Plan, Source, Step, Value
+from ..graph.graph import DTYPES, LAST, PLAIN, Plan, Source, Step, Value
 from ..graph.passes import portions
 from ..layers.core.lowering import Extent, Join, LastView, Planes, View
 
 Key = tuple[Value, str]  # a value in a layout
 Base = tuple[str, Any]  # ("blob", its name) or ("shared", a name)
-SOURCES = {
-    PLAIN: (LAST, INT8),
-    LAST: (PLAIN, INT8),
-    INT8: (LAST, PLAIN),
-}  # what a value in a layout is turned from, the best first
+# What a value in a layout is turned from, the best first.
+SOURCES = {PLAIN: (LAST, *DTYPES), LAST: (PLAIN, *DTYPES), **dict.fromkeys(DTYPES, (LAST, PLAIN))}
 ALIGN = 16  # elements that a value in shared memory begins at a multiple of, and has free behind it
 
 
@@ -215,7 +212,7 @@ class Placement:
         key = value, layout
         if key not in self.made:
             other = value, next(each for each in SOURCES[layout] if (value, each) in self.made)
-            if INT8 not in (layout, other[1]) and self.same_in_both(value):
+            if DTYPES.keys().isdisjoint((layout, other[1])) and self.same_in_both(value):
                 self.make(key, "alias", None, other)
                 self.inner.add(other)
             else:

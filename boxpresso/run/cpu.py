@@ -13,7 +13,7 @@ from ..device import Blob, Buffer, Kernels
 from ..device.chain import Chain
 from ..device.host import Cpu
 from ..graph.connect import named
-from ..graph.graph import DTYPES, LAST, PLAIN, Plan, Source, Step
+from ..graph.graph import DTYPES, INT8, LAST, PLAIN, Plan, Source, Step
 from ..layers.core.int8 import turn_int8
 from ..layers.core.lowering import Activation, Affine, After, Constant, Last, Lowering, Planes, Pointwise, layout
 from ..proto.errors import DeviceError
@@ -108,7 +108,7 @@ class CpuProgram(Program):
             if dtype != flat.dtype:
                 flat, start = flat.view(dtype), start * home.narrow
         part = flat[start + home.offset : start + home.end]
-        scale = self.plan.scales.get(key[0]) if key[1] in DTYPES else None
+        scale = self.plan.scales.get(key[0]) if key[1] == INT8 else None
         return Last(home.images, home.channels, home.height, home.width, home.pitch, home.step, part, scale)
 
     def release(self) -> None:
@@ -222,7 +222,10 @@ class CpuProgram(Program):
         assert action.source is not None
         assert action.target is not None
         source, target = array(action.source), array(action.target)
-        if action.source[1] in DTYPES or action.target[1] in DTYPES:
+        narrow = DTYPES.keys() & {action.source[1], action.target[1]}
+        if narrow - {INT8}:
+            raise DeviceError(f"the CPU does not turn values of {', '.join(narrow)}: no plan of its passes has them")
+        if narrow:
             source, target = (
                 replace(part, pitch=0) if key[1] == PLAIN else part
                 for part, key in ((source, action.source), (target, action.target))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 
-from ..graph.graph import INT8, LAST, PLAIN, Plan, Source, Step, plain
+from ..graph.graph import LAST, PLAIN, Plan, Source, Step, plain
 from ..graph.passes import (
     constants,
     drop_identities,
@@ -45,7 +45,7 @@ def lay_out(plan: Plan, source: Source) -> Plan:
     steps = []
     for step in plan.steps:
         lowering = step.lowering
-        last = [layouts.get(value) in (LAST, INT8) for value in step.reads]
+        last = [layouts.get(value, PLAIN) != PLAIN for value in step.reads]
         ranks = {source.axes(value) for value in (*step.reads, *step.writes)}
         if isinstance(lowering, (View, Constant, Planes)) or any(value in plan.layouts for value in step.writes):
             pass

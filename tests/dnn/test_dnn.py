@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -11,9 +12,9 @@ from PIL import Image
 from places import ROOT
 from shared import SHARED, cases, need, recorded
 
-from boxpresso import BoxpressoError, ModelError, dnn
+from boxpresso import BoxpressoError, ModelError, Net, dnn
 from boxpresso.dnn import net as dnn_net
-from boxpresso.proto import BoxpressoWarning
+from boxpresso.proto import BoxpressoWarning, parse_net
 
 MODELS = SHARED / "models"
 REPORT = json.loads((MODELS / "opencv_ref/report.json").read_text()) if MODELS.exists() else {}
@@ -361,3 +362,146 @@ def test_side_by_side_with_opencv():
         eta, top_k = float(rng.choice([1, 0.8])), int(rng.choice([0, 9]))
         theirs = cv2.dnn.NMSBoxes(boxes.tolist(), scores.tolist(), 0.1, 0.6, eta, top_k)
         assert dnn.NMSBoxes(boxes, scores, 0.1, 0.6, eta, top_k).tolist() == list(theirs)
+
+
+# Names, registered layers, boxes of blobs
+
+
+class Window:
+    """OpenCV's own example of a registered layer: the middle of input 0, as large as input 1."""
+
+    def __init__(self, params, blobs):
+        self.params, self.blobs = params, blobs
+        MADE.append(self)
+
+    def getMemoryShapes(self, inputs):
+        (n, c, h, w), (_, _, height, width) = inputs
+        self.y, self.x = (h - height) // 2, (w - width) // 2
+        return [[n, c, height, width]]
+
+    def forward(self, inputs):
+        h, w = inputs[1].shape[2:]
+        return [inputs[0][:, :, self.y : self.y + h, self.x : self.x + w]]
+
+
+MADE: list[Window] = []
+WINDOW = b"""input: "a" input_shape { dim: 1 dim: 2 dim: 5 dim: 5 } input: "b" input_shape { dim: 1 dim: 2 dim: 3 dim: 3 }
+    layer { name: "cut" type: "%s" bottom: "a" bottom: "b" top: "cut" crop_param { axis: 2 offset: 1 offset: 1 } }
+    layer { name: "twice" type: "Power" bottom: "cut" top: "twice" power_param { scale: 2 } }"""
+
+
+@pytest.mark.parametrize("kind", ["CropCaffe", "Crop"])  # a type of one's own, and one that is replaced
+def test_registered_layers(kind):
+    a, b = np.arange(50, dtype=np.float32).reshape(1, 2, 5, 5), np.zeros((1, 2, 3, 3), np.float32)
+    dnn.registerLayer(kind, Window)
+    try:
+        net = dnn.readNetFromCaffe(WINDOW % kind.encode())
+        assert net.getLayer("cut").type == kind
+        assert net.getLayersCount(kind) == 1
+        net.setInput(a, "a")
+        net.setInput(b, "b")
+        np.testing.assert_array_equal(net.forward(), 2 * a[:, :, 1:4, 1:4])
+        assert MADE[-1].params == {"axis": 2, "offset": [1, 1]}
+        net.setInput(b[:, :, :1], "b")  # another shape
+        assert net.forward().shape == (1, 2, 1, 3)
+    finally:
+        dnn.unregisterLayer(kind)
+    np.testing.assert_array_equal(net.forward().shape, (1, 2, 1, 3))  # a net that is there keeps its class
+    with pytest.raises(BoxpressoError, match="is registered"):
+        dnn.unregisterLayer(kind)
+    with pytest.raises(BoxpressoError, match="no method getMemoryShapes"):
+        dnn.registerLayer("Odd", object)
+
+
+def test_registered_layers_get_their_weights(tmp_path):
+    text = """input: "x" input_shape { dim: 1 dim: 3 } layer { name: "y" type: "InnerProduct" bottom: "x" top: "y"
+        inner_product_param { num_output: 2 weight_filler { type: "gaussian" } } }"""
+    plain = Net(parse_net(text), device="cpu", seed=3)
+    plain.save(tmp_path / "w.caffemodel")
+
+    class Product(Window):
+        def getMemoryShapes(self, inputs):
+            return [[inputs[0][0], len(self.blobs[0])]]
+
+        def forward(self, inputs):
+            return [inputs[0] @ self.blobs[0].T + self.blobs[1]]
+
+    dnn.registerLayer("InnerProduct", Product)
+    try:
+        net = dnn.readNetFromCaffe(text.encode(), str(tmp_path / "w.caffemodel"))
+        x = np.array([[1, 2, 3]], np.float32)
+        net.setInput(x)
+        np.testing.assert_allclose(net.forward(), plain.forward(x=x)["y"], rtol=1e-5)
+        assert [blob.shape for blob in net.getLayer("y").blobs] == [(2, 3), (2,)]
+    finally:
+        dnn.unregisterLayer("InnerProduct")
+
+
+BOXES_OF_4_12 = {  # what OpenCV 4.12 makes of two boxes of a blob 300 x 300, for an image 640 x 480
+    dnn.DNN_PMODE_NULL: [[21, 32, 64, 64], [2, 3, 6, 6]],
+    dnn.DNN_PMODE_CROP_CENTER: [[96, 32, 48, 64], [81, 3, 4, 6]],
+    dnn.DNN_PMODE_LETTERBOX: [[21, -36, 64, 85], [2, -74, 6, 8]],
+}
+
+
+@pytest.mark.parametrize("mode", list(BOXES_OF_4_12))
+def test_boxes_of_a_blob(mode):
+    params = dnn.Image2BlobParams(size=(300, 300), paddingmode=mode)
+    got = params.blobRectsToImageRects([(10, 20, 30, 40), (1, 2, 3, 4)], (640, 480))
+    assert got.dtype == np.int32
+    assert got.tolist() == BOXES_OF_4_12[mode]
+    one = params.blobRectToImageRect((10, 20, 30, 40), (640, 480))
+    assert list(one) == BOXES_OF_4_12[mode][0]
+    assert type(one[0]) is int
+    with pytest.raises(BoxpressoError, match="size of the blob"):
+        dnn.Image2BlobParams().blobRectToImageRect((0, 0, 1, 1), (2, 2))
+
+
+def test_scale_factors_are_scalars():
+    params = dnn.Image2BlobParams()
+    assert params.scalefactor == (1, 1, 1, 1)
+    params.scalefactor = 2.0
+    assert params.scalefactor == (2, 0, 0, 0)  # as in OpenCV
+    image = np.full((2, 2, 3), 10, np.uint8)
+    blob = dnn.blobFromImageWithParams(image, dnn.Image2BlobParams((1, 2, 3, 4)))
+    assert blob[0, :, 0, 0].tolist() == [10, 20, 30]
+    assert dnn.blobFromImage(image, 2.0)[0, :, 0, 0].tolist() == [20, 20, 20]
+
+
+def test_targets():
+    assert dnn.DNN_TARGET_CPU in dnn.getAvailableTargets(dnn.DNN_BACKEND_OPENCV)
+    assert dnn.getAvailableTargets(dnn.DNN_BACKEND_VKCOM) == ()
+
+
+def test_restoring():
+    """With a module that is like OpenCV 5's: it has no readNetFromCaffe, and readers of its own."""
+    from boxpresso.dnn.restoring import put_into
+
+    theirs = ModuleType("cv2.dnn")
+    theirs.readNet = lambda *args: ("theirs", args)
+    theirs.readNetFromONNX = lambda name: ("theirs", name)
+    cv2 = ModuleType("cv2")
+    cv2.dnn = theirs
+    for _ in range(2):  # a second time changes nothing
+        put_into(cv2, dnn)
+        assert cv2.dnn.readNetFromCaffe is dnn.readNetFromCaffe
+        assert cv2.dnn_registerLayer is dnn.registerLayer
+        assert cv2.dnn.readNetFromONNX("a.onnx") == ("theirs", "a.onnx")
+        assert cv2.dnn.readNet("a.onnx")[0] == "theirs"
+        with pytest.raises(BoxpressoError, match=r"missing\.prototxt"):
+            cv2.dnn.readNet("missing.caffemodel", "missing.prototxt")
+
+
+def test_names_are_those_of_opencv():
+    """Constants by value, and what OpenCV has that is not here: readers of other formats and models that need them."""
+    cv2 = pytest.importorskip("cv2", reason="OpenCV is not installed")
+    if not hasattr(cv2.dnn, "readNetFromCaffe"):
+        pytest.skip("this OpenCV is of version 5")
+    names = [name for name in dir(cv2.dnn) if not name.startswith("_")]
+    values = {name: getattr(cv2.dnn, name) for name in names if isinstance(getattr(cv2.dnn, name), int)}
+    assert {name: getattr(dnn, name, None) for name in values} == values
+    missing = {name for name in names if not hasattr(dnn, name)}
+    others = ("ONNX", "Tensorflow", "Torch", "Darknet", "TFLite", "ModelOptimizer", "Text", "Keypoints", "Segmentation")
+    assert {name for name in missing if not any(word in name for word in others)} <= {
+        "DictValue", "Layer", "shrinkCaffeModel",
+    }  # fmt: skip

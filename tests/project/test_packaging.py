@@ -1,11 +1,15 @@
 """What is published: the version is the same everywhere, the archives lack nothing, and the wheel works in a bare environment."""
 
+import os
 import subprocess
 import sys
 import tarfile
+import zipfile
 
 import pytest
 from places import ROOT
+
+from boxpresso.device import levels
 
 sys.path.insert(0, str(ROOT / "packaging"))
 LEFT_OUT = {".gitignore", "layers", "net", "proto"}  # the last three are links into boxpresso/
@@ -47,17 +51,55 @@ def test_a_version_that_differs_is_named(monkeypatch, tmp_path, capsys):
     assert check_version.main(["0.2.0"]) == 0
 
 
+def build(folder: Path, levels: str, *options: str) -> subprocess.CompletedProcess[str]:
+    """Makes archives with the kernels of these levels."""
+    command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(folder), *options, str(ROOT)]
+    return subprocess.run(command, capture_output=True, text=True, env={**os.environ, "BOXPRESSO_LEVELS": levels})
+
+
+def tried(wheel: Path) -> str:
+    """What try_package.py says of it."""
+    command = [sys.executable, str(ROOT / "packaging" / "try_package.py"), str(wheel)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
 @pytest.mark.slow
 def test_the_archives(tmp_path):
-    """The source archive leaves nothing out, and the wheel works in a bare environment (numpy, protobuf and pillow come from the index)."""
-    command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(tmp_path), str(ROOT)]
-    done = subprocess.run(command, capture_output=True, text=True)
+    """The source archive leaves nothing out, and the wheel works in a bare environment (numpy, protobuf and pillow come from the index).
+
+    Without kernels, which take minutes: test_prebuilt.py compiles a few, the sweep all.
+    """
+    done = build(tmp_path, "none")
     assert done.returncode == 0, done.stdout + done.stderr
     with tarfile.open(next(tmp_path.glob("*.tar.gz"))) as archive:
         packed = {name.partition("/")[2] for name in archive.getnames()}
     outside = {name for name in tracked() if not name.startswith((".ci/", ".github/"))} - LEFT_OUT
     assert not outside - packed, "MANIFEST.in leaves out what git has"
-    command = [sys.executable, str(ROOT / "packaging" / "try_package.py"), str(next(tmp_path.glob("*.whl")))]
-    done = subprocess.run(command, capture_output=True, text=True)
+    wheel = next(tmp_path.glob("*.whl"))
+    assert wheel.name.endswith("-py3-none-any.whl")
+    assert "installed, boxes found, nothing missing" in tried(wheel)
+
+
+@pytest.mark.slow
+def test_a_wheel_whose_kernels_are_not_compiled_is_not_made(tmp_path):
+    done = build(tmp_path, "v9", "--wheel")
+    assert done.returncode != 0
+    assert "has no level 'v9'" in done.stdout + done.stderr
+    assert "BOXPRESSO_LEVELS=none makes a wheel without them" in done.stdout + done.stderr
+    assert not list(tmp_path.glob("*.whl"))
+
+
+@pytest.mark.sweep
+def test_a_wheel_with_all_kernels(tmp_path):
+    done = build(tmp_path, "all", "--wheel")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "installed, boxes found, nothing missing" in done.stdout
+    (wheel,) = tmp_path.glob("*.whl")
+    assert "-py3-none-" in wheel.name
+    assert not wheel.name.endswith("-any.whl")
+    assert wheel.stat().st_size < 15e6
+    with zipfile.ZipFile(wheel) as archive:
+        libraries = {Path(name).stem for name in archive.namelist() if "/prebuilt/" in name}
+    assert libraries == {level.name for level in levels.levels()}
+    assert "installed, boxes found, nothing missing" in tried(wheel)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+from copy import copy
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,14 +13,16 @@ from plan_nets import FIRE, HEADS, NETS, RESIDUAL, conv, data, halve, layer, nor
 
 from boxpresso import Net
 from boxpresso.device import Blob, open_device
+from boxpresso.device.chain import Chain
 from boxpresso.device.signature import HALVES
-from boxpresso.graph.graph import LAST, plain
+from boxpresso.graph.graph import BFLOAT16, DTYPES, FLOAT16, LAST, plain
 from boxpresso.graph.graph import Source as Layers
 from boxpresso.graph.passes import Portion, fold_affine, fuse_activations, fuse_sums, portions
 from boxpresso.layers.core.lowering import bf16_available
 from boxpresso.proto import parse_net
 from boxpresso.proto.errors import DeviceError, ModelError
 from boxpresso.run.arena import Arena, Home, Placement, shared_memory
+from boxpresso.run.cpu import CpuProgram
 from boxpresso.run.gpu.memory import Bound
 from boxpresso.run.layout import lower, optimise
 from boxpresso.summary import summarise_plan
@@ -39,8 +43,8 @@ def nets(text, dtype=np.float32, **options):
                 one.blobs, (rng.standard_normal, lambda n: rng.random(n) + 0.5, lambda n: np.full(n, 2.0))
             ):
                 blob.data[...] = values(blob.shape)
-        for blob, copy in zip(one.blobs, other.blobs):
-            copy.data[...] = blob.data
+        for blob, twin in zip(one.blobs, other.blobs):
+            twin.data[...] = blob.data
     return pair
 
 
@@ -246,6 +250,59 @@ def test_shared_memory_is_used_again():
     program = net._runner.parts[0].now
     one = 16 * 20 * 20
     assert 2 * one <= program.shared.size < 2.2 * one + 1000
+
+
+def sixteen_bits(layout):
+    """A pass that marks what convolutions give each other as of 16 bits, and has them read it so."""
+
+    def mark(plan, source):
+        between = set(plan.readers()) - {*plan.wanted.values(), ("data", 0)}
+        steps = []
+        for step in plan.steps:
+            lowering = copy(step.lowering)
+            if between.intersection(step.reads):
+                lowering.takes = layout
+            steps.append(replace(step, lowering=lowering))
+        return replace(plan, steps=tuple(steps), layouts={**plan.layouts, **dict.fromkeys(between, layout)})
+
+    return mark
+
+
+@pytest.mark.parametrize("layout", [FLOAT16, BFLOAT16])
+def test_values_of_16_bits_take_half_of_the_bytes(layout):
+    """The door for nets in 16 bits: where they lie. No lowering of today computes on them."""
+    text = data(1, 16, 20, 20) + "".join(conv(f"c{i}", f"c{i - 1}" if i else "data", 16) for i in range(8))
+    net = Net(parse_net(text), device="cpu")
+    net.forward()
+    of_float, runner = net._runner.parts[0].now, net._runner
+    (plan,) = optimise(runner.source, net.outputs, narrow=sixteen_bits(layout))
+    program = CpuProgram(plan, runner.source, runner.device, runner.dtype, runner.arena, range(len(net.layers)))
+    one = 16 * 20 * 20
+    assert 1.5 * one <= program.shared.size < 1.6 * one < 2 * one <= of_float.shared.size  # the data is of float yet
+    arrays = [program.array(((f"c{i}", 0), layout)) for i in range(7)]
+    assert {array.memory.dtype for array in arrays} == {DTYPES[layout]}
+    assert {array.memory.nbytes for array in arrays} == {2 * one}
+    assert not any(np.may_share_memory(a.memory, b.memory) for a, b in itertools.pairwise(arrays))
+    assert not [
+        action
+        for action in program.placement.actions
+        if action.kind == "turn" and layout in (action.source[1], action.target[1])
+    ]
+
+
+def test_a_reader_that_does_not_take_16_bits_has_them_turned():
+    net = Net(parse_net(data(1, 16, 20, 20) + conv("a", "data", 16) + conv("b", "a", 16)), device="cpu")
+    net.forward()
+    runner = net._runner
+    mark = lambda plan, source: replace(plan, layouts={("a", 0): FLOAT16})  # noqa: E731
+    (plan,) = optimise(runner.source, net.outputs, narrow=mark)
+    program = CpuProgram(plan, runner.source, runner.device, runner.dtype, runner.arena, range(len(net.layers)))
+    keys = [(action.source, action.target) for action in program.placement.actions if action.kind == "turn"]
+    assert ((("a", 0), FLOAT16), (("a", 0), LAST)) in keys
+    (turn,) = [action for action in program.placement.actions if action.source == (("a", 0), FLOAT16)]
+    runner.arena.grow(program.shared.size)
+    with pytest.raises(DeviceError, match="does not turn values of float16"):
+        program.launch(Chain(runner.device, runner.dtype), turn, None)
 
 
 def test_memory_of_values_that_live_at_once_does_not_overlap():

@@ -40,7 +40,7 @@ HOST = {
     ),
     "data": "sources transform untrusted_folders untrusted_lists wider_face workers",
     "decoders": "faces known_models",
-    "device": "cache compilers cuda_arguments levels threaded",
+    "device": "cache compilers cuda_arguments levels prebuilt threaded threads",
     "examples": "digits shapes",
     "exports": "*",
     "graph": "*",
@@ -51,13 +51,14 @@ HOST = {
     "layers/regions": "formulas region_safety separable",
     "net": "array_limit corpus memory saved_weights script_views shapes_jsonl weights",
     "ops": "torch_library",
-    "project": "annexes benchmarks docs docstrings forks fuzz gate packaging pages ptx structure troubleshooting warps",
+    "project": "annexes benchmarks docs docstrings forks fuzz gate packaging pages portability ptx structure troubleshooting warps",
     "proto": "*",
+    "quantize": "*",
     "recipes": "*",
     "reports": "*",
-    "run": "plan",
+    "run": "int8 plan",
     "serve": "serve serve_connections serve_limits serve_page",
-    "train": "interruptions machine_faults nothing_lost rank_jobs verbs watching",
+    "train": "best interruptions machine_faults nothing_lost rank_jobs verbs watching",
 }
 DRIVER = "libcuda.so.1"
 LIBRARIES = {

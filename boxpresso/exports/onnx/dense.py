@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -70,6 +71,7 @@ def pooling(g: Graph, w: Work) -> list[str]:
         return [stochastic(g, w)]
     if layer.whole and len(w.step.outputs) == 1:
         return [g.op("GlobalMaxPool" if layer.method == "MAX" else "GlobalAveragePool", x)]
+    w.need(not layer.dilated or layer.method == "MAX", "a mean over dilated windows")
     x, how = padded(g, w, 0.0 if layer.method == "AVE" else float(np.finfo(np.float32).min))
     if layer.method == "MAX":
         if len(w.step.outputs) == 1:
@@ -87,17 +89,25 @@ def padded(g: Graph, w: Work, low: float) -> tuple[str, dict[str, list[int]]]:
     """What a pooling operator reads, and its windows; pixels beyond the border are `low` where it has to be padded before."""
     layer, x = w.layer, w.bottoms[0]
     begin, end = list(layer.pad), pads_at_end(w)
-    if any(e >= k for e, k in zip(end, layer.kernel)):  # a window wholly beyond the border, which poolings do not take
+    if any(
+        e >= k for e, k in zip(end, reaches(layer))
+    ):  # a window wholly beyond the border, which poolings do not take
         x = g.op("Pad", x, g.ints(0, 0, *begin, 0, 0, end[0], end[1] + 1), g.const(low))
         x = g.slice(x, 3, 0, -1)  # onnxruntime joins a Pad with the pooling behind it, and then refuses that
         begin = end = [0, 0]
-    return x, {"kernel_shape": list(layer.kernel), "strides": list(layer.stride), "pads": [*begin, *end]}
+    how = {"kernel_shape": list(layer.kernel), "strides": list(layer.stride), "pads": [*begin, *end]}
+    return x, how | ({"dilations": list(layer.dilation)} if layer.dilated else {})
+
+
+def reaches(layer: Any) -> list[int]:
+    """How many pixels a window of a Pooling spans along height and width."""
+    return [(kernel - 1) * dilation + 1 for kernel, dilation in zip(layer.kernel, layer.dilation)]
 
 
 def pads_at_end(w: Work) -> list[int]:
     """Padding below and to the right with which windows, counted rounding down, are as many as the layer's."""
     layer = w.layer
-    sizes = zip(w.bottom_shapes[0][2:], w.top_shapes[0][2:], layer.kernel, layer.stride, layer.pad)
+    sizes = zip(w.bottom_shapes[0][2:], w.top_shapes[0][2:], reaches(layer), layer.stride, layer.pad)
     return [max(0, (out - 1) * stride + kernel - pad - size) for size, out, kernel, stride, pad in sizes]
 
 

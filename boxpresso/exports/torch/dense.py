@@ -75,9 +75,11 @@ def pooling(w: Work) -> Run:
     out, method, two = list(w.top_shapes[0][2:]), layer.method, len(w.step.outputs) > 1
     if layer.whole and not two and method != "STOCHASTIC":
         return lambda p, x: x.amax((2, 3), keepdim=True) if method == "MAX" else x.mean((2, 3), keepdim=True)
-    width = w.bottom_shapes[0][3]
+    w.need(not layer.dilated or method == "MAX", "a mean over dilated windows")
+    width, apart = w.bottom_shapes[0][3], list(layer.dilation)
     ends = [
-        max(0, (n - 1) * s + k - b - size) for n, s, k, b, size in zip(out, stride, kernel, pad, w.bottom_shapes[0][2:])
+        max(0, (n - 1) * s + (k - 1) * d + 1 - b - size)
+        for n, s, k, d, b, size in zip(out, stride, kernel, apart, pad, w.bottom_shapes[0][2:])
     ]
     sides = [pad[1], ends[1], pad[0], ends[0]]
     with np.errstate(divide="ignore"):  # of a window beyond the border
@@ -87,8 +89,8 @@ def pooling(w: Work) -> Run:
         if method == "MAX":
             padded = functional.pad(x, sides, value=-3.4028234663852886e38) if any(sides) else x
             if not two:
-                return functional.max_pool2d(padded, kernel, stride)
-            values, places = functional.max_pool2d(padded, kernel, stride, return_indices=True)
+                return functional.max_pool2d(padded, kernel, stride, dilation=apart)
+            values, places = functional.max_pool2d(padded, kernel, stride, dilation=apart, return_indices=True)
             wide = padded.shape[3]
             rows, columns = places // wide - pad[0], places % wide - pad[1]
             return [values, (rows * width + columns).to(x.dtype)]

@@ -18,6 +18,7 @@ SIDE = 224  # of images whose size no field tells
 REGION_IMAGE = (576, 960)  # of nets with regions, which say no size: multiples of 64, as pyramids need
 REGIONS, OBJECTS = 8, 3  # how many of each a batch has
 KNOWN = (("mnist", (1, 28, 28)), ("cifar", (3, 32, 32)))  # data sets that a source, a mean file or a net may name
+CAMVID = (360, 480)  # SegNet's pictures, which its DenseImageData takes as they are
 FEATURES = 16  # of a vector whose length no field tells
 SPATIAL = {
     "convolution",
@@ -117,7 +118,7 @@ def generic(
         return Top((batch, *image), "image", certain)
     if kind in ("annotateddata", "annotatedrdata", "lanedata"):
         return annotated(param, name, batch, image)
-    if kind in ("denseimagedata", "imagesegdata", "imagelabelmapdata", "segdata") or "seg" in name:
+    if kind in ("denseimagedata", "imagesegdata", "imagelabelmapdata", "segdata", "windowsegdata") or "seg" in name:
         if kind == "imagesegdata" and index == 2:
             return Top((batch, 1, 1, 2), "sizes")
         divisor = param.dense_image_data_param.label_divide_factor
@@ -266,7 +267,8 @@ def image_of(param: LayerParameter, hint: str = "") -> tuple[int, ...]:
         color = 1
     elif len(t.mean_value) > 1:
         color = len(t.mean_value)
-    return (color, *(size or (known[1:] if known else (SIDE, SIDE))))
+    usual = CAMVID if param.type.lower() == "denseimagedata" else (SIDE, SIDE)
+    return (color, *(size or (known[1:] if known else usual)))
 
 
 # Data layers of forks, which have shapes of their own

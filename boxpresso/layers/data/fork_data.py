@@ -11,7 +11,7 @@ from ..core.data_tops import data_tops
 READERS = {  # layers of ours that read data of the same kind
     "RoIData, which reads VOC and COCO folders": ("FrcnnRoiData", "FrcnnVidData"),
     "AnnotatedData, which reads SSD's LMDBs and VOC and COCO folders": ("LaneData", "AnnotatedRData"),
-    "ImageSegData, which reads images and maps of labels from a list,": ("SegData",),
+    "ImageSegData, which reads images and maps of labels from a list,": ("SegData", "WindowSegData"),
     "ImageData, which reads images and one label each,": ("MultiImageData", "PairImageData", "VideoData"),
 }  # fmt: skip
 
@@ -31,7 +31,7 @@ class ForkData(
     Layer,
     type=(
         "VideoData", "LaneData", "AnnotatedRData", "FrcnnVidData",
-        "SegData", "MultiImageData", "PairImageData", "RotateRoIData", "FrcnnRoiData",
+        "SegData", "WindowSegData", "MultiImageData", "PairImageData", "RotateRoIData", "FrcnnRoiData",
     ),
     param=(
         "video_data_param", "data_param",
@@ -67,7 +67,7 @@ class ForkData(
 
     Source
     ------
-    yjxiong's Caffe (VideoData, SegData), MobileNet-YOLO (LaneData), makefile/frcnn (FrcnnRoiData,
+    yjxiong's Caffe (VideoData, SegData), DeconvNet (WindowSegData), MobileNet-YOLO (LaneData), makefile/frcnn (FrcnnRoiData,
     AnnotatedRData, FrcnnVidData), RRPN (RotateRoIData, its rotation.rlayer).
 
     Examples

@@ -24,7 +24,8 @@ class LSTM(Recurrent, type="LSTM", param=("lstm_param", "recurrent_param"), bott
 
     `type: "Lstm"` with an lstm_param, CTPN's, is an older form. Its bottoms are x and, optionally, cont; without cont
     every sequence begins anew. Its parameters are in the order W_x, W_h, b. The gradient of its pre-activations is held
-    within clipping_threshold where that is above 0.
+    within clipping_threshold where that is above 0. junhyukoh's, which it goes back to, has x as (T N, ...) in the order
+    of time, N being batch_size (1): so it is taken where x has two axes or batch_size is given, and the top is (T N, D).
 
     Parameters
     ----------
@@ -42,12 +43,12 @@ class LSTM(Recurrent, type="LSTM", param=("lstm_param", "recurrent_param"), bott
         tops.
     lstm_param
         Of the older form: `num_output`: D, required. `weight_filler`, `bias_filler` (constant 0). `clipping_threshold`
-        (0: no clipping).
+        (0: no clipping). `batch_size`: N, where the rows of x are time steps and sequences in one.
 
     Returns
     -------
     top 0
-        (T, N, D), h after every step.
+        (T, N, D), h after every step; (T N, D) where x comes so.
     top 1, top 2
         With expose_hidden: h and c after the last step, (1, N, D) each.
 
@@ -60,7 +61,7 @@ class LSTM(Recurrent, type="LSTM", param=("lstm_param", "recurrent_param"), bott
 
     Source
     ------
-    Caffe; CTPN's Caffe; Hochreiter and Schmidhuber 1997, Donahue et al. 2015.
+    Caffe; CTPN's Caffe; junhyukoh/caffe-lstm; Hochreiter and Schmidhuber 1997, Donahue et al. 2015.
 
     Examples
     --------
@@ -95,11 +96,35 @@ class LSTM(Recurrent, type="LSTM", param=("lstm_param", "recurrent_param"), bott
             p.weight_filler.CopyFrom(older.weight_filler)
             p.bias_filler.CopyFrom(older.bias_filler)
         self.cont = Blob((), self.dtype, self.device)
-        super().setup(self.with_cont(bottom), top)
+        given = self.param.lstm_param.HasField("batch_size")
+        self.joined = self.older and (given or len(bottom[0].shape) == 2)  # time steps and sequences in one axis
+        self.apart_bottoms = [Blob((), self.dtype, self.device) for _ in range(2)]
+        self.apart_top = Blob((), self.dtype, self.device)
+        super().setup(self.whole(bottom), top)
 
-    def with_cont(self, bottom: list[Blob]) -> list[Blob]:
-        """The bottoms, with a cont for the form that may lack it."""
-        return [bottom[0], self.cont] if self.older and len(bottom) == 1 else bottom
+    def whole(self, bottom: list[Blob]) -> list[Blob]:
+        """The bottoms as (T, N, ...), with a cont for the form that may lack it."""
+        if not self.older:
+            return bottom
+        if self.joined:
+            count, (rows, *rest) = self.param.lstm_param.batch_size, bottom[0].shape
+            self.need(
+                count > 0 and rows % count == 0,
+                f"bottom 0 must hold {count} sequences, by batch_size, in each time step; its shape is {bottom[0].shape}",
+            )
+            for i, (blob, own) in enumerate(zip(bottom, self.apart_bottoms)):
+                self.need(blob.shape[:1] == (rows,) and (not i or blob.count == rows), f"cont must be one number for each "
+                          f"of the {rows} rows of bottom 0, got {blob.shape}")  # fmt: skip
+                own.share_data(blob)
+                own.share_diff(blob)
+                own.reshape(rows // count, count, *((rest or [1]) if not i else []))
+            bottom = self.apart_bottoms[: len(bottom)]
+        if len(bottom) == 1:
+            if self.cont.shape != bottom[0].shape[:2]:
+                self.cont.reshape(*bottom[0].shape[:2])
+                self.cont.data[...] = np.broadcast_to(np.arange(self.cont.shape[0])[:, None] > 0, self.cont.shape)
+            bottom = [bottom[0], self.cont]
+        return bottom
 
     def make_parameters(self, bottom: list[Blob]) -> None:
         if not self.older:
@@ -111,18 +136,26 @@ class LSTM(Recurrent, type="LSTM", param=("lstm_param", "recurrent_param"), bott
         self.parameter(1, (wide, self.size), p.weight_filler)
         self.parameter(2, (wide,), p.bias_filler)
 
+    def as_steps(self, top: list[Blob]) -> list[Blob]:
+        """The tops as (T, N, D)."""
+        if not self.joined:
+            return top
+        self.apart_top.share_data(top[0])
+        self.apart_top.share_diff(top[0])
+        self.apart_top.reshape(self.steps, self.sequences, self.size)
+        return [self.apart_top]
+
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
-        if self.older and len(bottom) == 1 and self.cont.shape != bottom[0].shape[:2]:
-            self.cont.reshape(*bottom[0].shape[:2])
-            self.cont.data[...] = np.arange(self.cont.shape[0])[:, None] > 0
-        super().reshape(self.with_cont(bottom), top)
+        super().reshape(self.whole(bottom), top)
+        if self.joined:
+            top[0].reshape(self.rows, self.size)
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
-        super().forward(self.with_cont(bottom), top)
+        super().forward(self.whole(bottom), self.as_steps(top))
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
-        whole = self.with_cont(bottom)
-        super().backward(top, [*propagate_down, *[False] * (len(whole) - len(bottom))], whole)
+        whole = self.whole(bottom)
+        super().backward(self.as_steps(top), [*propagate_down, *[False] * (len(whole) - len(bottom))], whole)
 
     def step(self, t: int, pre: AnyArray, cont: AnyArray) -> None:
         hidden, cell = self.series

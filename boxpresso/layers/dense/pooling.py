@@ -39,12 +39,15 @@ class Pooling(
         `pool` (MAX): MAX, AVE, STOCHASTIC or RCM. `kernel_size`, or `kernel_h` and `kernel_w`: required without
         global_pooling. `stride` (1), or `stride_h` and `stride_w`. `pad` (0), or `pad_h` and `pad_w`. `global_pooling`
         (false): the image is one window. Of forks: `ceil_mode: false` or `round_mode: FLOOR` rounds h and w down;
-        `avg_include_pad: false` or `pool: AVE_EXC_PAD` divides by the number of pixels inside the image.
+        `avg_include_pad: false` or `pool: AVE_EXC_PAD` divides by the number of pixels inside the image. `dilation` (1),
+        once or for height and width, for MAX and AVE: how far the pixels of a window are apart, so that it reaches over
+        (kernel - 1) dilation + 1; AVE divides by their number.
 
     Returns
     -------
     top 0
-        (N, C, h, w), h = ceil((H + 2 pad - kernel) / stride) + 1. Where there is padding, h is one less if the last
+        (N, C, h, w), h = ceil((H + 2 pad - reach) / stride) + 1, the reach being the
+        kernel where nothing is dilated. Where there is padding, h is one less if the last
         window would begin outside image and padding. w likewise.
     top 1
         Optional, for MAX: (N, C, h, w), the place of each maximum, y * W + x; -1 for none.
@@ -55,8 +58,8 @@ class Pooling(
         kernel_size is missing, or given together with kernel_h and kernel_w or global_pooling; kernel or stride is 0;
         the padding is not smaller than the kernel; padding with STOCHASTIC; padding or a stride with global_pooling; a
         second top without MAX; a bottom that is not of four axes; a kernel larger than the padded image; a gradient of
-        STOCHASTIC at TEST; another field or method of a fork, such as pad_type, bin_size, dilation, kernel_size_3d or
-        torch_pooling.
+        STOCHASTIC at TEST; another field or method of a fork, such as pad_type, bin_size, kernel_size_3d or torch_pooling; a
+        dilation with global_pooling.
 
     Source
     ------
@@ -73,6 +76,7 @@ class Pooling(
     """
 
     kernels, row_kernels = Kernels("pooling.cu"), Kernels("row_column_pool.cu")
+    dilated_kernels = Kernels("dilated_pool.cu")
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.pooling_param
@@ -84,10 +88,15 @@ class Pooling(
         self.method = "AVE" if method == "AVE_EXC_PAD" else method
         for fork in FORKS:
             self.need(not getattr(p, fork), f"pooling_param: {fork} of a fork is not supported; remove it")
-        flat = not p.kernel_size_3d and not p.stride_3d and not p.pad_3d and set(p.dilation) <= {1}
-        self.need(flat and p.axis == 1, "pooling over other axes than height and width, or dilated, is not supported")
+        flat = not p.kernel_size_3d and not p.stride_3d and not p.pad_3d
+        self.need(flat and p.axis == 1, "pooling over other axes than height and width is not supported")
+        given = list(p.dilation) or [1]
+        self.need(len(given) < 3 and min(given) > 0, f"dilation is one number from 1 on, or two, got {given}")
+        self.dilation = given[0], given[-1]
+        self.dilated = self.dilation != (1, 1)
         self.need(not p.torch_pooling, "pooling_param: torch_pooling of a fork is not supported; use round_mode: FLOOR")
         self.need(len(top) == 1 or self.method == "MAX", f"a second top, the mask, is for pool: MAX, not {method}")
+        self.need(not self.dilated or self.method in ("MAX", "AVE"), f"dilation is for MAX and AVE, not {method}")
         self.whole = p.global_pooling
         kernel = p.HasField("kernel_size"), p.HasField("kernel_h"), p.HasField("kernel_w")
         if self.whole:
@@ -104,6 +113,7 @@ class Pooling(
         if self.whole:
             plain = self.pad == (0, 0) and self.stride == (1, 1)
             self.need(plain, f"global_pooling needs pad 0 and stride 1, got pad {self.pad} and stride {self.stride}")
+            self.need(not self.dilated, f"global_pooling takes the whole image: remove dilation, got {self.dilation}")
         elif any(self.pad):
             self.need(self.method != "STOCHASTIC", f"STOCHASTIC takes no padding, got {self.pad}")
             fits = self.pad[0] < self.kernel[0] and self.pad[1] < self.kernel[1]
@@ -120,7 +130,7 @@ class Pooling(
             [getattr(p, f"{short}_h"), getattr(p, f"{short}_w")] if p.HasField(f"{short}_h") else [getattr(p, both)]
             for both, short in (("kernel_size", "kernel"), ("stride", "stride"), ("pad", "pad"))
         )
-        return Window(1, kernel, stride, pad, [1])
+        return Window(1, kernel, stride, pad, list(p.dilation) or [1])
 
     def reseed(self, seed: int | Sequence[int]) -> None:
         super().reseed(seed)
@@ -141,7 +151,9 @@ class Pooling(
         for axis in zip(size, self.kernel, self.stride, self.pad, strict=True):
             reach = sum(axis) + axis[-1]
             self.need(reach < 2**31, f"image, kernel, stride and twice the pad, {axis}, are together beyond 2147483647")
-        out = [self.windows(*axis) for axis in zip(size, self.kernel, self.stride, self.pad, strict=True)]
+        reaches = [(k - 1) * d + 1 for k, d in zip(self.kernel, self.dilation)]
+        self.need(max(reaches) < 2**30, f"kernel {self.kernel} and dilation {self.dilation} reach too far")
+        out = [self.windows(*axis) for axis in zip(size, reaches, self.stride, self.pad, strict=True)]
         self.need(
             min(out) > 0, f"the kernel {self.kernel} is larger than the padded image of a bottom of {bottom[0].shape}"
         )
@@ -152,6 +164,10 @@ class Pooling(
         self.pool = self.kernels.struct(
             "Pool", height=size[0], width=size[1], out_height=out[0], out_width=out[1], inside=self.inside, **window
         )
+        self.taps = self.dilated_kernels.struct(
+            "Taps", height=size[0], width=size[1], out_height=out[0], out_width=out[1], inside=self.inside,
+            dilation_h=self.dilation[0], dilation_w=self.dilation[1], **window,
+        )  # fmt: skip
         self.rows, self.out_rows = images * channels * size[0], images * channels * out[0]
         self.wide = self.kernel[1] > WIDE or out == [1, 1]
         self.per_chunk = min(out[1], max(1, (self.kernels.constants["SPAN"] - self.kernel[1]) // self.stride[1] + 1))
@@ -166,7 +182,9 @@ class Pooling(
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         x, y, kernels = bottom[0].data, top[0].data, self.kernels
-        if self.method == "STOCHASTIC":
+        if self.dilated:
+            self.dilated_forward(bottom, top)
+        elif self.method == "STOCHASTIC":
             self.pass_number = (self.pass_number + 1) % 2**32
             train = int(self.phase == "TRAIN")
             kernels.stochastic(self.out_rows, x, y, self.places(top), self.pool, train, self.key, self.pass_number)
@@ -178,11 +196,19 @@ class Pooling(
             run = kernels.max_narrow if self.method == "MAX" else kernels.mean_narrow
             run(self.out_rows * self.chunks, x, y, self.pool, self.chunks, self.per_chunk)
         if len(top) > 1:
-            kernels.max_mask(self.out_rows, x, self.places(top), self.pool)
+            if not self.dilated:
+                kernels.max_mask(self.out_rows, x, self.places(top), self.pool)
             kernels.mask_as_top(top[1].count, self.places(top), top[1].data)
 
+    def dilated_forward(self, bottom: list[Blob], top: list[Blob]) -> None:
+        if self.method == "MAX":
+            args = bottom[0].data, top[0].data, self.places(top)
+            self.dilated_kernels.dilated_max(top[0].count, *args, self.taps)
+        else:
+            self.dilated_kernels.dilated_mean(top[0].count, bottom[0].data, top[0].data, self.taps)
+
     def lower(self, bottom: list[Blob], top: list[Blob]) -> Lowering | None:
-        if self.method in ("STOCHASTIC", "RCM") or len(top) > 1:
+        if self.method in ("STOCHASTIC", "RCM") or len(top) > 1 or self.dilated:
             return None
         return PoolingLowering(
             lambda: {"kernel": self.kernel, "stride": self.stride, "pad": self.pad},
@@ -199,7 +225,7 @@ class Pooling(
         return in_int8(self.lower(bottom, top), bottom, top)
 
     def lower_last(self, bottom: list[Blob], top: list[Blob]) -> OnLast | None:
-        return PoolLast(self) if self.method in ("MAX", "AVE") else None
+        return PoolLast(self) if self.method in ("MAX", "AVE") and not self.dilated else None
 
     def places(self, top: list[Blob]) -> AnyArray:
         """Room for the place of each window's pick."""
@@ -215,6 +241,12 @@ class Pooling(
         if not propagate_down[0]:
             return
         diff, bottom_diff = top[0].diff, bottom[0].diff
+        if self.dilated:
+            if self.method == "MAX":  # the mask, found again: a plan's forward may have left none
+                self.dilated_kernels.dilated_max(top[0].count, bottom[0].data, None, self.places(top), self.taps)
+            mask = self.places(top) if self.method == "MAX" else None
+            self.dilated_kernels.dilated_diff(bottom[0].count, diff, mask, bottom_diff, self.taps)
+            return
         if self.method == "AVE":
             self.kernels.mean_backward(self.rows, diff, bottom_diff, self.pool)
             return

@@ -12,8 +12,10 @@ from ..core import Layer, Trait
 from ..core.lowering import Affine, Fusible, Lowering, Pointwise
 from .batch_norm_kernels import kernels as batch_norm_kernels
 
-OLDER = {"var_eps", "moving_average", "decay", "axis", "across_spatial", "sync_forward", "icnet"}
+UNKNOWN = ("across_spatial", "sync_forward", "icnet")
+AVERAGED = {"var_eps", "moving_average", "decay", "axis"}
 SEGNET = {"scale_filler", "shift_filler", "bn_mode"}
+PSPNET = {"slope_filler", "bias_filler", "momentum", "eps", "frozen"}
 
 
 class BN(
@@ -27,7 +29,7 @@ class BN(
 ):
     """top = scale * (bottom - mean) / sqrt(variance + eps) + shift, for each channel (axis 1).
 
-    Two layers have this name; their fields tell them apart.
+    Three layers have this name; their fields tell them apart.
 
     PSPNet's and ICNet's: the form without the fields of the other. TRAIN takes the statistics of the batch and keeps
     running averages, average = momentum * average + (1 - momentum) * batch; TEST and `frozen: true` take the running
@@ -38,6 +40,11 @@ class BN(
     both phases; eps is 1e-9. INFERENCE takes no statistics at all: top = scale * bottom + shift. It has two parameters
     of shape (1, C, 1, 1): scale and shift.
 
+    CTPN's and ChenglongChen's: the form with var_eps, moving_average or decay. TRAIN takes the statistics of the batch
+    and keeps running averages, average = (1 - decay) * average + decay * batch; TEST takes these with `moving_average:
+    true`, else the batch's. It has four parameters of shape (1, C, 1, 1): scale, shift, mean, variance, the last two
+    recorded, not learned.
+
     Parameters
     ----------
     bottom 0
@@ -45,7 +52,7 @@ class BN(
     bn_param
         PSPNet's: `slope_filler` (1) and `bias_filler` (0), the initial scale and shift, `momentum` (0.9), `eps` (1e-5),
         `frozen` (false). SegNet's: `scale_filler` (1) and `shift_filler` (0), likewise, and `bn_mode` (LEARN): LEARN or
-        INFERENCE.
+        INFERENCE. CTPN's: `scale_filler`, `shift_filler`, `var_eps` (1e-10), `moving_average` (false), `decay` (0.05).
 
     Returns
     -------
@@ -57,13 +64,14 @@ class BN(
     Raises
     ------
     LayerError
-        For fields of both layers, fields of a third BN layer (var_eps, moving_average, decay, axis, across_spatial,
-        sync_forward, icnet), a second top in PSPNet's form or with INFERENCE, a negative eps, a bottom
-        without a channel axis, and a number of channels that changes after setup.
+        For fields of several of these layers, fields of others (across_spatial, sync_forward, icnet, an axis other than
+        1), a decay above 0.5 in TRAIN (forks that write the part that stays: give 1 - decay), a second top in another
+        form than SegNet's with LEARN, a negative eps, a bottom without a channel axis, and a number of channels that
+        changes after setup.
 
     Source
     ------
-    yjxiong's Caffe; caffe-segnet; Ioffe and Szegedy 2015.
+    yjxiong's Caffe; caffe-segnet; CTPN's Caffe; Ioffe and Szegedy 2015.
 
     Examples
     --------
@@ -81,19 +89,31 @@ class BN(
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.bn_param
         given = {field.name for field, _ in p.ListFields()}
-        for name in sorted(given & OLDER):
-            self.need(False, f"bn_param: {name}, of a third BN layer, is not supported; remove it")
-        self.segnet = bool(given & SEGNET)
-        both = given & {"slope_filler", "bias_filler", "momentum", "eps", "frozen"} if self.segnet else ()
-        self.need(not both, f"bn_param has fields of two layers: {sorted(given)}; keep PSPNet's or SegNet's")
+        for name in UNKNOWN:
+            self.need(name not in given, f"bn_param: {name}, of another BN layer, is not supported; remove it")
+        self.averaged = bool(given & AVERAGED)
+        self.segnet = bool(given & SEGNET) and not self.averaged
+        mixed = given & (PSPNET | {"bn_mode"} if self.averaged else PSPNET) if given & (SEGNET | AVERAGED) else ()
+        self.need(
+            not mixed, f"bn_param has fields of several layers: {sorted(given)}; keep PSPNet's, SegNet's or CTPN's"
+        )
         self.need(len(top) == 1 or self.segnet, "more than one top is for a BN with bn_mode")
-        self.need(p.eps >= 0, f"eps must not be negative, got {p.eps:g}")
+        self.eps, self.plain, self.keep = p.eps, False, p.momentum
         if self.segnet:
             self.plain, self.running, self.eps = p.bn_mode == p.INFERENCE, p.bn_mode == p.INFERENCE, 1e-9
             self.need(len(top) == 1 or not self.plain, "bn_mode: INFERENCE has no statistics for a second top")
+        elif self.averaged:
+            self.running, self.eps, self.keep = p.moving_average and self.phase == "TEST", p.var_eps, 1 - p.decay
+            self.need(p.axis == 1, f"bn_param: takes axis 1 alone, got {p.axis:g}")
+            self.need(
+                p.decay <= 0.5 or self.phase == "TEST",
+                f"bn_param: decay is the part of the new batch here, got {p.decay:g}; if it is the part that stays, "
+                f"as in some forks, write decay: {1 - p.decay:g}",
+            )
         else:
-            self.plain, self.running, self.eps = False, p.frozen or self.phase == "TEST", p.eps
-        self.updates_parameters = not self.running
+            self.running = p.frozen or self.phase == "TEST"
+        self.need(self.eps >= 0, f"eps must not be negative, got {self.eps:g}")
+        self.updates_parameters = not self.running and not (self.averaged and self.phase == "TEST")
         self.normal = Blob((), self.dtype, self.device)  # the normalised bottom, where the top takes its place
         self.make_parameters(bottom)
         while len(self.param.param) < len(self.blobs):
@@ -106,8 +126,10 @@ class BN(
     def make_parameters(self, bottom: list[Blob]) -> None:
         p, shape = self.param.bn_param, bottom[0].shape
         self.need(len(shape) > 1, f"its bottom must be (N, C, ...), got shape {shape}")
-        form = (1, shape[1], 1, 1) if self.segnet else (1, shape[1])
-        names = ("scale_filler", "shift_filler") if self.segnet else ("slope_filler", "bias_filler")
+        form = (1, shape[1], 1, 1) if self.segnet or self.averaged else (1, shape[1])
+        names = ("slope_filler", "bias_filler")
+        if self.segnet or self.averaged:
+            names = ("scale_filler", "shift_filler")
         for i, name in enumerate(names):
             filler = getattr(p, name) if p.HasField(name) else None
             self.parameter(i, form, filler, 1 - i if filler is None else None)
@@ -130,15 +152,15 @@ class BN(
             self.mean.fill(0)
             self.inverse.fill(1)
         self.partial = self.device.empty((2 * max(1, self.planes),), np.float64)
-        momentum = self.param.bn_param.momentum
-        self.batch = self.kernels.struct("Batch", images=self.images, size=self.size, eps=self.eps, fraction=momentum)
+        self.batch = self.kernels.struct("Batch", images=self.images, size=self.size, eps=self.eps, fraction=self.keep)
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         if not self.planes:
             return
         x, mean, inverse = bottom[0].data, self.mean, self.inverse
         if not self.running:
-            averages = [blob.data for blob in self.blobs[2:]] or (None, None)
+            records = self.blobs[2:] if self.updates_parameters else []
+            averages = [blob.data for blob in records] or (None, None)
             tops = [blob.data for blob in top[1:]] + [None] * (3 - len(top))
             self.kernels.batch_sums(self.planes, x, self.partial, self.channels, self.size)
             self.kernels.batch_moments(self.channels, x, self.partial, self.batch, mean, inverse, *averages, *tops)

@@ -8,7 +8,9 @@ from ...device import Blob, Kernels
 from ..core import Layer, Trait
 
 
-class Interp(Layer, type="Interp", param="interp_param", bottoms=1, tops=1, traits=Trait.BY_CHANNEL | Trait.WRITES_ALL):
+class Interp(
+    Layer, type="Interp", param="interp_param", bottoms=(1, 2), tops=1, traits=Trait.BY_CHANNEL | Trait.WRITES_ALL
+):
     """Resizes each plane to another height and width by bilinear interpolation.
 
     The corners are aligned: pixel y of the top, of height h, lies at y (H - 1) / (h - 1) in the bottom; x likewise.
@@ -17,6 +19,8 @@ class Interp(Layer, type="Interp", param="interp_param", bottoms=1, tops=1, trai
     ----------
     bottom 0
         (N, C, H, W).
+    bottom 1
+        Optional, (N, D, h, w): the top gets its height and width, before all fields. It has no gradient.
     interp_param
         `pad_beg` (0), `pad_end` (0): 0 or below; so many pixels are cut off before the interpolation, at the beginning
         and at the end of both axes. H and W stand for what is left.
@@ -27,7 +31,7 @@ class Interp(Layer, type="Interp", param="interp_param", bottoms=1, tops=1, trai
         `width` give way to a single one of `zoom_factor` and `shrink_factor`, and take precedence over both together;
         `full_zoom_factor` counts only without all others. Factors default to 1.
 
-        `align_corners` (true): false, of Cambricon's Caffe, is not supported.
+        `use_blob_size` says the same as a second bottom. `align_corners` (true): false, of Cambricon's Caffe, is not supported.
 
     Returns
     -------
@@ -87,7 +91,11 @@ class Interp(Layer, type="Interp", param="interp_param", bottoms=1, tops=1, trai
         p = self.param.interp_param
         inner = [length + p.pad_beg + p.pad_end for length in size]
         self.need(min(inner) > 0, f"pad_beg {p.pad_beg} and pad_end {p.pad_end} leave nothing of {size}")
-        out = [self.size(*axis) for axis in zip(inner, (p.height, p.width), strict=True)]
+        if len(bottom) > 1:
+            out = list(self.axes(bottom[1], 4, "bottom 1")[2:])
+        else:
+            self.need(not p.use_blob_size, "use_blob_size needs a second bottom, whose size the top gets")
+            out = [self.size(*axis) for axis in zip(inner, (p.height, p.width), strict=True)]
         self.need(min(out) > 0, f"the height and width of the top must be at least 1, got {out}")
         top[0].reshape(images, channels, *out)
         self.rows = images * channels * out[0]
@@ -98,5 +106,7 @@ class Interp(Layer, type="Interp", param="interp_param", bottoms=1, tops=1, trai
         self.kernels.interp_forward(self.rows, bottom[0].data, top[0].data, *self.sizes)
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
+        if any(propagate_down[1:]):
+            bottom[1].diff.fill(0)
         if propagate_down[0]:
             self.kernels.interp_backward(self.planes, top[0].diff, bottom[0].diff, *self.sizes)

@@ -24,6 +24,7 @@ MORE = [  # types without bottoms, which tests/layer_sizes.py leaves out
     Case("Input", f"input_param {{ {SHAPE} }}", ""),
     Case("DummyData", f'dummy_data_param {{ {SHAPE} data_filler {{ type: "constant" value: 3 }} }}', ""),
     Case("Parameter", f"parameter_param {{ {SHAPE} }}", ""),
+    Case("ContinuationIndicator", "continuation_indicator_param { time_step: 2 batch_size: 3 }", ""),
 ]
 RNG = np.random.default_rng(0)
 Arrays = Sequence[np.ndarray]
@@ -62,6 +63,7 @@ REAL = {  # bottoms of types to which random numbers say nothing
     "PointSample": [RNG.standard_normal((2, 8, 6, 7)), RNG.uniform(0.1, 0.9, (2, 3, 2))],
     "MultiScaleDeformableAttention": [RNG.standard_normal((2, 42, 2, 8)), [[6, 7]], [0],
                                       RNG.uniform(0.1, 0.9, (2, 3, 2, 1, 4, 2)), RNG.uniform(0, 1, (2, 3, 2, 1, 4))],
+    "LiftedStructSimilaritySoftmaxLoss": [RNG.standard_normal((3, 2)), [0, 1, 0]],
     "ContrastiveLoss": [[[0.1, 0.2]], [[0.3, 0.1]], [[1]]],
 }  # fmt: skip
 REAL["MSDeformAttn"] = REAL["MultiScaleDeformableAttention"]

@@ -179,7 +179,7 @@ def test_stochastic_of_zeros(device):
         ("global_pooling: true kernel_size: 2", "remove kernel_size"),
         ("global_pooling: true stride: 2", "pad 0 and stride 1"),
         ("pool: STOCHASTIC kernel_size: 2 pad: 1", "no padding"),
-        ("kernel_size: 2 dilation: 2", "dilated"),
+        ("kernel_size: 2 dilation: 5", "larger than the padded image"),
         ("kernel_size: 2 pad_l: 1", "pad_l"),
     ],
 )

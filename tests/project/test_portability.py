@@ -11,6 +11,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from places import ROOT
+
 TAKEN = """
 import asyncio, mmap, multiprocessing.connection, os, signal, subprocess, sys, tempfile, threading
 import numpy, PIL.Image, google.protobuf.text_format
@@ -65,7 +67,7 @@ assert {"s_iter_2.caffemodel", "s_iter_4.solverstate"} <= set(os.listdir(".")), 
 
 
 def run(text: str, folder: Path) -> str:
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[1]), "BOXPRESSO_DEVICE": "cpu"}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "BOXPRESSO_DEVICE": "cpu"}
     command = [sys.executable, "-W", "ignore", "-c", TAKEN + text]
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

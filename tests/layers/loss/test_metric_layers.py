@@ -1,0 +1,180 @@
+"""Layers that learn distances (CenterLoss, lifted structures, margins on angles) against their formulas in numpy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from harness import Rig, check_gradient
+
+from boxpresso import LayerError
+
+RNG = np.random.default_rng(5)
+ROWS, LABELS = RNG.standard_normal((9, 6)), np.array([0, 1, 2, 0, 1, 2, 0, 0, 3])
+CENTERS = RNG.standard_normal((4, 6))
+CENTER, LIFTED = (
+    'type: "CenterLoss" center_loss_param { num_output: 4 %s }',
+    'type: "LiftedStructSimilaritySoftmaxLoss"',
+)
+MARGIN = 'type: "%s" %s { num_output: 4 type: %s base: 2 gamma: 0.5 power: 2 lambda_min: 0.25 iteration: 1 }'
+SPHERE, LARGE = ("MarginInnerProduct", "margin_inner_product_param"), (
+    "LargeMarginInnerProduct", "largemargin_inner_product_param",
+)  # fmt: skip
+ADD = 'type: "LabelSpecificAdd" label_specific_add_param { bias: -0.4 }'
+DISTANCE = 'type: "InnerDistance" inner_distance_param { num_output: 4 %s weight_filler { type: "gaussian" } }'
+LAUNCHES: list[tuple] = [  # for tests/device/test_threaded.py
+    (CENTER % "", [ROWS, LABELS], [True, False]),
+    (LIFTED, [ROWS, LABELS], [True, False]),
+    (MARGIN % (*SPHERE, "QUADRUPLE"), [ROWS, LABELS], [True, False]),
+    (MARGIN % (*LARGE, "TRIPLE"), [ROWS, LABELS], [True, False]),
+    (ADD, [ROWS, LABELS], [True, False]),
+    (DISTANCE % "normalize: true", [ROWS], [True]),
+    (DISTANCE % "update_center_only: true", [ROWS, LABELS], [True, False]),
+]
+
+
+@pytest.mark.parametrize("kind", ["L1", "L2"])
+def test_center_loss(kind, device):
+    rig = Rig(CENTER % f'distance_type: "{kind}"', [ROWS, LABELS], device=device, dtype=np.float64, params=[CENTERS])
+    off = ROWS - CENTERS[LABELS]
+    wanted = (off**2).sum() / 2 / 9 if kind == "L2" else np.abs(off).sum() / 9
+    np.testing.assert_allclose(rig.forward()[0], wanted, rtol=1e-12)
+    moved = off if kind == "L2" else np.sign(off)
+    np.testing.assert_allclose(rig.backward([np.array(3.0)], [True, False])[0], moved / 3, rtol=1e-12)
+    centers = [-moved[label == LABELS].sum(0) / (1 + (label == LABELS).sum()) for label in range(4)]
+    np.testing.assert_allclose(rig.param_diffs()[0], centers, rtol=1e-12)  # whatever the loss weighs
+
+
+def lifted(rows: np.ndarray, labels: np.ndarray, margin: float) -> float:
+    far = np.sqrt(((rows[:, None] - rows[None]) ** 2).sum(2))
+    costs = []
+    for i, j in np.argwhere(np.triu(labels[:, None] == labels, 1)):
+        others = [np.exp(margin - far[a, k]) for a in (i, j) for k in range(len(rows)) if labels[k] != labels[a]]
+        costs.append(max(0.0, far[i, j] + np.log(sum(others))) ** 2)
+    return sum(costs) / 2 / len(costs)
+
+
+@pytest.mark.parametrize("margin", [0.2, 1, 80])
+def test_lifted_structures(margin, device):
+    text = f"{LIFTED} lifted_struct_sim_softmax_loss_param {{ margin: {margin} }}"
+    rig = Rig(text, [ROWS, LABELS], device=device, dtype=np.float64)
+    np.testing.assert_allclose(rig.forward()[0], lifted(ROWS, LABELS, np.float32(margin)), rtol=1e-9)
+    check_gradient(rig)
+
+
+def test_lifted_structures_without_pairs_or_others(device):
+    for labels in (np.arange(9), np.zeros(9)):
+        rig = Rig(LIFTED, [ROWS, labels], device=device)
+        assert rig.forward()[0] == 0
+        assert not rig.backward([np.ones(())], [True, False])[0].any()
+    twins = Rig(LIFTED, [np.zeros((4, 3)), [0, 0, 1, 1]], device=device)  # in one place: no direction, and no NaN
+    assert np.isfinite(twins.forward()[0])
+    assert not twins.backward([np.ones(())], [True, False])[0].any()
+
+
+def psi(theta: np.ndarray, m: int) -> np.ndarray:
+    k = np.floor(m * theta / np.pi)
+    return (-1) ** k * np.cos(m * theta) - 2 * k
+
+
+@pytest.mark.parametrize(("name", "m"), [("SINGLE", 1), ("DOUBLE", 2), ("TRIPLE", 3), ("QUADRUPLE", 4)])
+@pytest.mark.parametrize("kind", [SPHERE, LARGE])
+def test_margins(kind, name, m, device):
+    rows = np.concatenate([ROWS, 3 * CENTERS[[1]], -CENTERS[[1]]])  # angles of 0 and pi besides
+    labels = np.append(LABELS, [1, 1])
+    rig = Rig(MARGIN % (*kind, name), [rows, labels], tops=2, device=device, dtype=np.float64, params=[CENTERS])
+    sphere = kind is SPHERE
+    weights = CENTERS / np.linalg.norm(CENTERS, axis=1, keepdims=True) if sphere else CENTERS
+    scores, lengths = rows @ weights.T, np.outer(np.linalg.norm(rows, axis=1), np.linalg.norm(weights, axis=1))
+    theta = np.arccos(np.clip(scores / lengths, -1, 1))
+    for forward in (1, 2):
+        share = max(2 * (1 + 0.5 * (1 + forward)) ** -2.0, 0.25)
+        wanted = scores.copy()
+        at = np.arange(11), labels
+        if m > 1:
+            wanted[at] = ((lengths * psi(theta, m))[at] + share * scores[at]) / (1 + share)
+        top, told = rig.forward()
+        np.testing.assert_allclose(top, wanted, rtol=1e-7, atol=1e-7)
+        np.testing.assert_allclose(told, [share], rtol=1e-12)
+    if sphere:
+        np.testing.assert_allclose(rig.layer.blobs[0].data, weights, rtol=1e-12)  # as that program leaves them
+
+
+@pytest.mark.parametrize("name", ["SINGLE", "DOUBLE", "TRIPLE", "QUADRUPLE"])
+def test_large_margin_gradient(name, device):
+    text = f'type: "LargeMarginInnerProduct" largemargin_inner_product_param {{ num_output: 4 type: {name} base: 2 }}'
+    check_gradient(Rig(text, [ROWS, LABELS], device=device, dtype=np.float64, params=[CENTERS]))
+
+
+def test_sphere_gradients_are_those_of_its_program(device):
+    text = 'type: "MarginInnerProduct" margin_inner_product_param { num_output: 4 type: DOUBLE base: 3 }'
+    rig = Rig(text, [ROWS, LABELS], device=device, dtype=np.float64, params=[CENTERS])
+    rig.forward()
+    diff = RNG.standard_normal((9, 4))
+    bottom = rig.backward([diff], [True, False])[0]
+    w = CENTERS / np.linalg.norm(CENTERS, axis=1, keepdims=True)
+    wanted = np.zeros_like(ROWS)
+    for i, label in enumerate(LABELS):
+        x = ROWS[i]
+        length = np.linalg.norm(x)
+        cosine = x @ w[label] / length
+        of_w, of_x = 4 * np.sign(cosine) * cosine, -(2 * np.sign(cosine) * cosine**2 + 1) / length
+        for j in range(4):
+            plain = diff[i, j] * w[j]
+            if j == label:
+                plain = diff[i, j] * ((of_w * w[j] + of_x * x) / np.hypot(of_w, of_x) + 3 * w[j]) / 4
+            wanted[i] += plain
+    np.testing.assert_allclose(bottom, wanted, rtol=1e-9)
+    np.testing.assert_allclose(rig.param_diffs()[0], diff.T @ ROWS, rtol=1e-9)
+
+
+def test_label_specific_add(device):
+    rig = Rig(ADD, [ROWS, LABELS], device=device, phase="TRAIN", dtype=np.float64)
+    wanted = ROWS.copy()
+    for row, label in zip(wanted, LABELS):
+        row[label] += np.float32(-0.4) * (row[label] > 0.4)
+    np.testing.assert_allclose(rig.forward()[0], wanted, rtol=1e-6)
+    check_gradient(rig)
+    np.testing.assert_array_equal(Rig(ADD, [ROWS, LABELS], device=device).forward()[0], ROWS.astype(np.float32))
+    text = ADD.replace("bias: -0.4", "bias_base: 0.5 bias_gamma: 1 bias_max: 2.25 iteration: 1")
+    grown = Rig(text, [ROWS, LABELS], tops=2, device=device, phase="TRAIN")
+    assert [float(grown.forward()[1][0]) for _ in range(3)] == [1.5, 2.25, 2.25]  # 0.5 + (1 + i) - 1, i = 1, 2, 3
+
+
+@pytest.mark.parametrize("kind", ["L1", "L2"])
+def test_inner_distance(kind, device):
+    text = DISTANCE % f'distance_type: "{kind}"'
+    rig = Rig(text, [ROWS], device=device, dtype=np.float64, params=[CENTERS])
+    off = ROWS[:, None] - CENTERS[None]
+    wanted = np.abs(off).sum(2) if kind == "L1" else (off**2).sum(2)
+    np.testing.assert_allclose(rig.forward()[0], wanted, rtol=1e-12)
+    check_gradient(rig)
+    two = f'type: "InnerDistance" inner_distance_param {{ distance_type: "{kind}" }}'
+    check_gradient(Rig(two, [ROWS, CENTERS], device=device, dtype=np.float64))
+
+
+def test_inner_distance_of_centres_alone_and_of_length_1(device):
+    rig = Rig(DISTANCE % "update_center_only: true", [ROWS, LABELS], device=device, dtype=np.float64, params=[CENTERS])
+    rig.forward()
+    diff = RNG.standard_normal((9, 4))
+    rig.backward([diff], [True, False])
+    wanted = [2 * (diff[j == LABELS, j, None] * (CENTERS[j] - ROWS[j == LABELS])).sum(0) for j in range(4)]
+    np.testing.assert_allclose(rig.param_diffs()[0], wanted, rtol=1e-9)
+    unit = Rig(DISTANCE % "normalize: true", [ROWS], device=device, dtype=np.float64, params=[CENTERS])
+    unit.forward()
+    lengths = np.sqrt((CENTERS**2).sum(1, keepdims=True) + 1e-6)
+    np.testing.assert_allclose(unit.layer.blobs[0].data, CENTERS / lengths, rtol=1e-12)
+
+
+def test_what_is_refused():
+    with pytest.raises(LayerError, match="label 7 at 2 is none of the 4 channels"):
+        Rig(CENTER % "", [ROWS[:3], [0, 1, 7]]).forward()
+    for text, bottoms, what in (
+        ('type: "CenterLoss"', [ROWS, LABELS], "num_output"),
+        (CENTER % "num_center: 2", [ROWS, LABELS], "num_center of a fork"),
+        ('type: "MarginInnerProduct"', [ROWS, LABELS], "num_output"),
+        (MARGIN % (*LARGE, "DOUBLE"), [ROWS, LABELS[:4]], "a label for each of the 9 rows"),
+        (DISTANCE % 'distance_type: "L3"', [ROWS], "L1 or L2"),
+        (DISTANCE % "", [ROWS, LABELS, LABELS], "update_center_only alone"),
+    ):
+        with pytest.raises(LayerError, match=what):
+            Rig(text, bottoms)
