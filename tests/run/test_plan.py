@@ -376,10 +376,10 @@ def test_buffers_on_a_gpu_lie_in_concatenations_of_concatenations():
         blob = SimpleNamespace(_data=buffers[name], dtype=np.dtype("f4"))
         return blob, Portion((name, 0), ("", 0), 0, at, 1, 1, 1)
 
-    def bound(tight, *more):
+    def bound(tight, *more, second=4):
         words = ["x > a", "x > b", "a b > ab", "x > c", "ab c > all", "all > y", *more]
         uses = [tuple([buffers[name] for name in side.split()] for side in line.split(" > ")) for line in words]
-        joins = {2: [part("a", 0), part("b", 4)], 4: [part("ab", 0), part("c", 12)]}
+        joins = {2: [part("a", 0), part("b", second)], 4: [part("ab", 0), part("c", 12)]}
         kept = {id(buffers["x"]), id(buffers["y"])}
         return Bound(Arena(lambda size: 4096), uses, kept, joins, {id(buffers[name]) for name in tight})
 
@@ -391,6 +391,8 @@ def test_buffers_on_a_gpu_lie_in_concatenations_of_concatenations():
     assert bound("").joined == [2, 4]
     assert bound("").size == 512
     assert bound("b").joined == [2, 4]  # at 16 bytes
+    assert bound("", second=5).joined == [2, 4]
+    assert bound("b", second=5).joined == [4]  # at 20
     read_later = bound("", "a > y")
     assert read_later.joined == [4]
     assert at(read_later)["a"] >= 512
