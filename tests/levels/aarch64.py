@@ -87,7 +87,9 @@ def main(folder: Path, words: list[str]) -> int:
         fetch(folder)
     write(folder / "c++", COMPILER)
     write(folder / "python", PYTHON.format(folder=folder, root=folder / "root", tree=TESTS.parent, version=VERSION))
-    layers = [str(p) for p in sorted(TESTS.rglob("test_*.py")) if "from harness import" in p.read_text(encoding="utf-8")]
+    layers = [
+        str(p) for p in sorted(TESTS.rglob("test_*.py")) if "from harness import" in p.read_text(encoding="utf-8")
+    ]
     command = [folder / "python", "-m", "pytest", "-q", "-p", "no:cacheprovider", *(words or layers)]
     return subprocess.run(command, cwd=TESTS.parent).returncode
 
