@@ -87,15 +87,16 @@ class Worker:
 
 
 def fuzz(
-    kinds: list[str], seconds: float, seed: int, first: int = 0, cases: int | None = None
+    kinds: list[str], seconds: float, seed: int, first: int = 0, cases: int | None = None, least: int = 0
 ) -> tuple[Counter[str], list[str]]:
-    """Runs cases in turn; counts of verdicts by kind, and lines about findings, whose inputs are kept."""
+    """Runs cases in turn, at most `cases` of each kind and at least `least`, however long that takes; counts of verdicts by
+    kind, and lines about findings, whose inputs are kept."""
     from targets import one
 
     end, worker, counts, findings = time.monotonic() + seconds, Worker(), Counter[str](), list[str]()
     try:
         number = first
-        while time.monotonic() < end and (cases is None or number < first + cases):
+        while (time.monotonic() < end or number < first + least) and (cases is None or number < first + cases):
             for kind in kinds:
                 result = worker.ask(kind, number, seed)
                 counts[f"{kind} {result['verdict']}"] += 1
@@ -127,6 +128,7 @@ def main() -> int:
     add("--seed", type=int, default=1)
     add("--first", type=int, default=0, help="the number of the first case")
     add("--kind", action="append", choices=sorted(TARGETS), default=[])
+    add("--least", type=int, default=0, help="cases of each kind that run, however long they take")
     add("--case", type=int, help="run this case of --kind here")
     add("--layers", action="store_true", help="random layers under the sanitizers")
     args = parser.parse_args()
@@ -143,7 +145,7 @@ def main() -> int:
             run_one(kinds[0], data, Path(folder))
         return 0
     start = time.monotonic()
-    counts, findings = fuzz(kinds, seconds, args.seed, args.first)
+    counts, findings = fuzz(kinds, seconds, args.seed, args.first, least=args.least)
     for name, count in sorted(counts.items()):
         print(f"{count:9} {name}")
     print(f"{sum(counts.values())} cases in {time.monotonic() - start:.0f} s, {len(findings)} findings")
