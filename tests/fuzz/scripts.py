@@ -97,8 +97,8 @@ class Writer:
         if name.startswith("rois"):
             n, _, h, w = self.inputs["x"]
             return f"regions({seed}, {shape[0]}, {n}, {h}, {w})"
-        wild = ", wild=0.01" if self.wild and self.chance(0.5) else ""
-        return f"values({seed}, {', '.join(map(str, shape))}{wild})"
+        wild = ["wild=0.01"] if self.wild and self.chance(0.5) else []
+        return f"values({', '.join(map(str, [seed, *shape, *wild]))})"
 
     def images(self) -> str:
         """New values for the inputs, of any kind of array; for some of them alone where the others have values."""
