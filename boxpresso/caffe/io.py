@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Union
+from typing import IO, Any, Union
 
 import numpy as np
 
@@ -222,8 +222,8 @@ class Transformer:
 # Images
 
 
-def load_image(filename: str | os.PathLike[str], color: bool = True) -> Numpy:
-    """Reads an image as float32 in [0, 1], (H, W, 3) in the order red, green, blue, or with color=False (H, W, 1).
+def load_image(filename: str | os.PathLike[str] | IO[bytes], color: bool = True) -> Numpy:
+    """Reads an image, from a path or an open file, as float32 in [0, 1], (H, W, 3) in the order red, green, blue, or with color=False (H, W, 1).
 
     Transparency is dropped; the orientation of EXIF is not applied, as in pycaffe.
 
@@ -232,8 +232,9 @@ def load_image(filename: str | os.PathLike[str], color: bool = True) -> Numpy:
     BoxpressoError
         For a file that cannot be read or is not an image.
     """
+    name = "of an open file" if hasattr(filename, "read") else os.fspath(filename)
     try:
-        with open_picture(filename) as opened:
+        with open_picture(filename.read() if hasattr(filename, "read") else filename) as opened:
             deep = opened.mode.startswith("I")
             if not deep and opened.mode not in ("L", "RGB"):
                 grey = opened.mode in ("1", "LA", "La")
@@ -241,7 +242,7 @@ def load_image(filename: str | os.PathLike[str], color: bool = True) -> Numpy:
             image = np.asarray(opened)
     except Exception as error:  # Pillow's are many, for damaged files
         what = getattr(error, "strerror", None) or str(error) or type(error).__name__
-        raise BoxpressoError(f"cannot read the image {os.fspath(filename)}: {what}") from None
+        raise BoxpressoError(f"cannot read the image {name}: {what}") from None
     scaled = image.astype(float) / (65535 if deep else 255)
     if color:
         scaled = np.repeat(scaled[:, :, None], 3, 2) if scaled.ndim == 2 else scaled

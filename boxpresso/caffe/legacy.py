@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import importlib.util
 import inspect
+import os
+import string
 import sys
 import time
 import unittest
@@ -16,8 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from . import scipy_misc
+from . import scipy_misc, text2
 
+FLAG = "BOXPRESSO_OLD_NAMES"
 NUMPY = {
     "bool": bool, "int": int, "float": float, "complex": complex, "object": object, "str": str, "long": int, "unicode": str,
     "float_": np.float64, "Inf": np.inf, "NaN": np.nan, "infty": np.inf, "product": np.prod, "cumproduct": np.cumprod,
@@ -41,8 +45,32 @@ SIZES: list[tuple[Any, str, int, str]] = [
 ]  # fmt: skip
 
 
+STRING = {
+    "letters": string.ascii_letters, "lowercase": string.ascii_lowercase, "uppercase": string.ascii_uppercase,
+    "maketrans": str.maketrans, "join": lambda words, between=" ": between.join(words), "atoi": int, "atof": float,
+    **{name: getattr(str, name) for name in ("split", "strip", "replace", "lower", "upper", "find", "zfill")},
+}  # fmt: skip
+PIL = ("Image", "ImageDraw", "ImageFont", "ImageFilter", "ImageOps")  # modules of their own before Pillow
+_said: set[str] = set()
+
+
+def say(what: str) -> None:
+    """Says once, on stderr, that something of old libraries is emulated."""
+    if what not in _said:
+        _said.add(what)
+        print(f"boxpresso.caffe: {what} as it was in old versions ({FLAG}=0 turns it off)", file=sys.stderr)
+
+
 def install() -> None:
-    """Gives the names back that are missing; whatever is there is left alone."""
+    """Gives the names back that are missing; whatever is there is left alone. BOXPRESSO_OLD_NAMES=0: it does nothing."""
+    if os.environ.get(FLAG) == "0":
+        return
+    for name, old in STRING.items():
+        if not hasattr(string, name):
+            setattr(string, name, old)
+    if not any(isinstance(finder, OldPil) for finder in sys.meta_path):
+        sys.meta_path.append(OldPil())  # last: a script's own module of that name goes before it
+    wrap_lists()
     for name, value in NUMPY.items():
         if name not in vars(np):
             setattr(np, name, value)
@@ -64,10 +92,73 @@ def wrap_fromstring() -> None:
 
     def fromstring(string: Any, dtype: Any = float, count: int = -1, *, sep: str = "", **options: Any) -> Any:
         if sep == "":
-            return np.frombuffer(string.encode("latin-1") if isinstance(string, str) else string, dtype, count).copy()
+            return np.frombuffer(text2.as_bytes(string), dtype, count).copy()
         return parse(string, dtype, count, sep=sep, **options)
 
     np.fromstring = fromstring  # type: ignore[assignment]
+
+
+def wrap_lists() -> None:
+    """What numpy took of lists and files: lines that a newline cuts, lists of different lengths, a threshold of NaN."""
+    if hasattr(np.loadtxt, "takes_lines"):
+        return
+    load, options_of = np.loadtxt, np.set_printoptions
+
+    @functools.wraps(load)
+    def loadtxt(
+        fname: Any, dtype: Any = float, comments: Any = "#", delimiter: Any = None, *rest: Any, **options: Any
+    ) -> Any:
+        if delimiter not in ("\n", "\r\n", b"\n"):
+            return load(fname, dtype, comments, delimiter, *rest, **options)
+        say("numpy.loadtxt with a newline as delimiter gives lines")
+        if hasattr(fname, "read"):
+            lines = list(fname)
+        else:
+            with open(fname, encoding="utf-8") as file:
+                lines = list(file)
+        texts = [line.decode() if isinstance(line, bytes) else str(line) for line in lines]
+        kept = [text.split(comments)[0].strip() if comments else text.strip() for text in texts]
+        return np.array([text for text in kept if text], dtype)
+
+    @functools.wraps(options_of)
+    def set_printoptions(precision: Any = None, threshold: Any = None, *rest: Any, **options: Any) -> None:
+        if isinstance(threshold, float) and threshold != threshold:
+            say("numpy.set_printoptions takes a threshold of NaN")
+            threshold = sys.maxsize
+        options_of(precision, threshold, *rest, **options)
+
+    loadtxt.takes_lines = True  # type: ignore[attr-defined]
+    np.loadtxt, np.set_printoptions = loadtxt, set_printoptions
+    for name in ("savez", "savez_compressed"):
+        setattr(np, name, of_any_lengths(getattr(np, name)))
+
+
+def of_any_lengths(save: Callable[..., Any]) -> Callable[..., Any]:
+    """numpy.savez, which made arrays of objects of lists of different lengths."""
+
+    @functools.wraps(save)
+    def wrapped(file: Any, *args: Any, **arrays: Any) -> Any:
+        return save(file, *map(array_of, args), **{name: array_of(value) for name, value in arrays.items()})
+
+    return wrapped
+
+
+def array_of(value: Any) -> Any:
+    """A list as numpy takes it: of objects, where its elements have different lengths.
+
+    >>> array_of([[1], [2, 3]]).tolist(), array_of([1, 2])
+    ([[1], [2, 3]], [1, 2])
+    """
+    if not isinstance(value, (list, tuple)):
+        return value
+    try:
+        np.asarray(value)
+    except ValueError:
+        say("numpy.savez takes lists of different lengths")
+        result = np.empty(len(value), object)
+        result[:] = value
+        return result
+    return value
 
 
 def wrap_size(module: Any, name: str, place: int, key: str) -> None:
@@ -131,8 +222,31 @@ def patch_scipy_misc(misc: Any) -> None:
             setattr(misc, name, getattr(scipy_misc, name))
 
 
+def patch_transform(transform: Any) -> None:
+    """scikit-image's `multichannel`, which is channel_axis today."""
+    for name in ("rescale", "resize", "pyramid_gaussian", "pyramid_laplacian", "pyramid_reduce", "pyramid_expand"):
+        function = getattr(transform, name, None)
+        if function is not None and "multichannel" not in inspect.signature(function).parameters:
+            setattr(transform, name, with_multichannel(function))
+
+
+def with_multichannel(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of scikit-image that takes multichannel=True for channel_axis=-1."""
+
+    @functools.wraps(function)
+    def wrapped(*args: Any, multichannel: bool | None = None, **options: Any) -> Any:
+        if multichannel is not None:
+            say("scikit-image's functions take multichannel")
+            if "channel_axis" in inspect.signature(function).parameters:
+                options.setdefault("channel_axis", -1 if multichannel else None)
+        return function(*args, **options)
+
+    return wrapped
+
+
 PATCHES: dict[str, Callable[[Any], None]] = {
-    "cv2": patch_cv2, "pandas": patch_pandas, "scipy.misc": patch_scipy_misc, "yaml": patch_yaml,
+    "cv2": patch_cv2, "pandas": patch_pandas, "scipy.misc": patch_scipy_misc, "skimage.transform": patch_transform,
+    "yaml": patch_yaml,
 }  # fmt: skip
 
 
@@ -171,3 +285,19 @@ class Patches(MetaPathFinder):
 
         spec.loader.exec_module = exec_module  # type: ignore[method-assign]
         return spec
+
+
+class OldPil(Loader, MetaPathFinder):
+    """`import Image` of the Python Imaging Library: the module of Pillow."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        return ModuleSpec(fullname, self) if fullname in PIL else None
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        say(f"import {spec.name} takes PIL.{spec.name}")
+        return ModuleType(spec.name)
+
+    def exec_module(self, module: ModuleType) -> None:
+        sys.modules[module.__name__] = importlib.import_module(f"PIL.{module.__name__}")

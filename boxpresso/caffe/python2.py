@@ -26,17 +26,33 @@ from typing import Any
 import numpy as np
 
 from ..proto.errors import BoxpressoError
+from . import text2
 
 NAMES = {"basestring", "execfile", "long", "raw_input", "reduce", "unichr", "unicode", "xrange"}
 METHODS = {"has_key", "iteritems", "iterkeys", "itervalues"}
 MODULES = {
     "ConfigParser", "Queue", "StringIO", "Tkinter", "__builtin__", "cPickle", "cStringIO", "commands", "httplib", "thread",
-    "urllib2", "urlparse",
+    "urllib2", "urlparse", "Image", "ImageDraw", "ImageFont",
 }  # fmt: skip
 HELPERS = """
 from boxpresso.caffe.python2 import compare as _compare2, divide as _divide2, divide_in_place as _divide_in_place2
 from boxpresso.caffe.python2 import binary as _binary2, bound as _bound2, round2 as round
+from boxpresso.caffe.python2 import cmp
+from functools import cmp_to_key as _cmp_to_key2
 """
+BYTES = """
+from boxpresso.caffe.text2 import call as _call2, decode as _decode2, encode as _encode2, set_to as _set2
+from boxpresso.caffe.text2 import is_instance as isinstance, open_file as open, open_file as file
+"""
+FRAMES = (
+    "inspect",
+    "sys",
+    "warnings",
+    "logging",
+    "pdb",
+    "plt",
+    "pylab",
+)  # whose functions look at who calls them, or draw
 NEW = (
     ast.AnnAssign, ast.AsyncFor, ast.AsyncFunctionDef, ast.AsyncWith, ast.JoinedStr, ast.MatMult, ast.NamedExpr, ast.Nonlocal,
     ast.YieldFrom,
@@ -188,8 +204,37 @@ class Operators(ast.NodeTransformer):
     """Makes `/` and `<` those of Python 2, bounds of slices whole numbers, `array.tostring()` tobytes, and files that are
     pickled binary ones."""
 
-    def __init__(self, true_division: bool) -> None:
-        self.true_division = true_division
+    def __init__(self, true_division: bool, bytes: bool) -> None:
+        self.true_division, self.bytes = true_division, bytes
+        self.imported: set[str] = set()  # names that the script takes out of modules
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST:
+        if self.bytes and node.module == "io" and [alias.name for alias in node.names] == ["StringIO"]:
+            node.module, node.names = "boxpresso.caffe.text2", [ast.alias("Buffer", node.names[0].asname or "StringIO")]
+        if node.module != "__future__":
+            self.imported |= {alias.asname or alias.name for alias in node.names}
+        return node
+
+    def at_border(self, node: ast.Call, function: ast.Attribute) -> ast.AST:
+        """A call of a method or of a module's function, where text may be bytes (text2.py)."""
+        owner = function.value
+        if function.attr in ("encode", "decode"):
+            name, first = f"_{function.attr}2", owner
+        elif isinstance(owner, ast.Name) and owner.id in FRAMES:
+            return node
+        else:
+            name, first = "_call2", function
+        return ast.copy_location(ast.Call(ast.Name(name, ast.Load()), [first, *node.args], node.keywords), node)
+
+    def visit_Assign(self, node: ast.Assign) -> ast.AST:
+        self.generic_visit(node)
+        target = node.targets[0]
+        if not self.bytes or len(node.targets) > 1 or not isinstance(target, ast.Attribute):
+            return node
+        if isinstance(target.value, ast.Name) and target.value.id == "self":
+            return node  # of the script's own, which takes anything; its name may be private
+        args = [target.value, ast.Constant(target.attr), node.value]
+        return ast.copy_location(ast.Expr(ast.Call(ast.Name("_set2", ast.Load()), args, [])), node)
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
         self.generic_visit(node)
@@ -227,6 +272,20 @@ class Operators(ast.NodeTransformer):
         self.generic_visit(node)
         if isinstance(node.func, ast.Attribute) and node.func.attr == "tostring" and not node.args + node.keywords:
             node.func.attr = "tobytes"
+        for keyword in node.keywords:  # sorted(.., cmp=f) and .sort(cmp=f)
+            if keyword.arg == "cmp":
+                keyword.arg = "key"
+                keyword.value = ast.Call(ast.Name("_cmp_to_key2", ast.Load()), [keyword.value], [])
+        method = node.func if isinstance(node.func, ast.Attribute) else None
+        if method and method.attr == "sort" and len(node.args) == 1 and isinstance(node.args[0], ast.Lambda):
+            node.keywords = [ast.keyword("key", ast.Call(ast.Name("_cmp_to_key2", ast.Load()), node.args, []))]
+            node.args = []
+        if self.bytes and method and not is_pickle(node):
+            return self.at_border(node, method)
+        if self.bytes and isinstance(node.func, ast.Name) and node.func.id in self.imported:
+            return ast.copy_location(
+                ast.Call(ast.Name("_call2", ast.Load()), [node.func, *node.args], node.keywords), node
+            )
         if is_pickle(node):
             at = 0 if node.func.attr == "load" else 1  # type: ignore[attr-defined]
             if len(node.args) > at:
@@ -263,13 +322,14 @@ def convert(text: str, path: str, main: bool) -> ast.Module:
     except SyntaxError as error:
         raise BoxpressoError(f"{path} was converted from Python 2, but line {error.lineno}: {error.msg}") from None
     true_division = re.search(r"^from __future__ import .*\bdivision\b", text, re.MULTILINE) is not None
-    Operators(true_division).visit(tree)
+    bytes_too = text2.active()
+    Operators(true_division, bytes_too).visit(tree)
     start = 0
     for start, node in enumerate(tree.body):  # noqa: B007
         docstring = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
         if not docstring and not (isinstance(node, ast.ImportFrom) and node.module == "__future__"):
             break
-    tree.body[start:start] = ast.parse(HELPERS).body
+    tree.body[start:start] = ast.parse(HELPERS + BYTES * bytes_too).body
     return ast.fix_missing_locations(tree)
 
 
@@ -419,6 +479,15 @@ def compare(name: str, a: Any, b: Any) -> Any:
 def rank(value: Any) -> tuple[int, str]:
     """What Python 2 orders values of different types by."""
     return (0, "") if value is None else (1, "") if isinstance(value, (int, float)) else (2, type(value).__name__)
+
+
+def cmp(a: Any, b: Any) -> int:
+    """cmp of Python 2: -1, 0 or 1.
+
+    >>> cmp(1, 2), cmp("b", "a"), cmp(None, 0)
+    (-1, 1, -1)
+    """
+    return int(compare("gt", a, b)) - int(compare("lt", a, b))
 
 
 def round2(number: Any, ndigits: int = 0) -> float:

@@ -186,3 +186,10 @@ def test_oversample():
         np.testing.assert_array_equal(crops[i], image[y : y + 2, x : x + 4])
         np.testing.assert_array_equal(crops[i + 5], image[y : y + 2, x : x + 4][:, ::-1])
         np.testing.assert_array_equal(crops[i + 10], image[y : y + 2, x : x + 4] + 1)
+
+
+def test_an_image_of_an_open_file(tmp_path):
+    pixels = np.random.default_rng(1).integers(0, 256, (3, 4, 3), np.uint8)
+    Image.fromarray(pixels).save(tmp_path / "a.png")
+    with open(tmp_path / "a.png", "rb") as file:
+        np.testing.assert_array_equal(caffe.io.load_image(file), caffe.io.load_image(str(tmp_path / "a.png")))

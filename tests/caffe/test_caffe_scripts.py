@@ -465,3 +465,109 @@ def test_arguments_of_the_command():
     for wrong in ([], ["--python", "4", "x.py"], ["--nothing", "x.py"]):
         with pytest.raises(SystemExit):
             script.parse(wrong)
+
+
+# Text that is bytes
+
+BYTES = {  # lines in Python 2, and what it prints
+    "check_output": (
+        "import subprocess\nprint subprocess.check_output(['echo', 'a b']).split('\\n')[0].split(' ')",
+        "['a', 'b']",
+    ),
+    "struct": (
+        "import struct\ns = struct.pack('>I', 2051) + 'abc'\nprint len(s), struct.unpack('>I', s[:4])",
+        "7 (2051,)",
+    ),
+    "files": (
+        "open('l.txt', 'wb').write('a 1\\nb 2\\n')\nlines = open('l.txt', 'rb').read().split('\\n')\n"
+        "print lines[0].split(' ')[1], lines[1] == 'b 2', {'b 2': 5}[lines[1]], '%s!' % lines[0], isinstance(lines[0], str)",
+        "1 True 5 a 1! True",
+    ),
+    "codecs": (
+        "import base64\nprint base64.b64encode('abc'), 'abc'.encode('hex'), '616263'.decode('hex')",
+        "YWJj 616263 abc",
+    ),
+    "hashes": (
+        "import hashlib, json\njson.dump({'a': 1}, open('j', 'wb'))\nprint hashlib.md5('abc').hexdigest()[:6]",
+        "900150",
+    ),
+    "tempfile": (
+        "import tempfile\nf = tempfile.NamedTemporaryFile(delete=False)\nf.write('name: \"x\"')\nf.close()\nprint open(f.name).read()",
+        'name: "x"',
+    ),
+    "csv": (
+        "import csv\nf = open('c', 'wb')\ncsv.writer(f).writerow(['a', 1])\nf.close()\n"
+        "print list(csv.reader(open('c', 'rb'))), open('c').read().strip()",
+        "[['a', '1']] a,1",
+    ),
+    "gzip": (
+        "import gzip\nf = gzip.open('m', 'wb')\nf.write('\\xff\\x00a')\nf.close()\nprint repr(gzip.open('m').read())",
+        r"'\xff\x00a'",
+    ),
+    "pictures": (
+        "import StringIO, Image\nf = StringIO.StringIO()\nImage.new('L', (3, 2)).save(f, 'PNG')\n"
+        "print Image.open(StringIO.StringIO(f.getvalue())).size",
+        "(3, 2)",
+    ),
+    "names of modules": (
+        "from StringIO import StringIO\nfrom subprocess import check_output\nf = StringIO('ab')\n"
+        "print f.read() + 'c', check_output(['echo', 'x']).strip().split(' ')",
+        "abc ['x']",
+    ),
+    "messages": (
+        "import caffe\nd = caffe.proto.caffe_pb2.Datum()\nd.data = 'ab\\r\\n\\xc3\\xa9\\xff'\nd.label = 3\n"
+        "open('d', 'w').write(d.SerializeToString())\ne = caffe.proto.caffe_pb2.Datum()\n"
+        "e.ParseFromString(open('d').read())\nprint e.label, len(e.data)",
+        "3 7",
+    ),
+    "names": (
+        "import string\nprint string.letters[:2], string.join(['a', 'b'], '-'), sorted([1, 3, 2], cmp=lambda a, b: cmp(b, a))",
+        "ab a-b [3, 2, 1]",
+    ),
+    "numpy": (
+        "import numpy as np\nopen('l', 'w').write('a 1\\nb 2\\n')\nnp.set_printoptions(threshold=np.nan)\n"
+        "np.savez('z', boxes=[[1], [2, 3]])\n"
+        "print list(np.loadtxt('l', str, delimiter='\\n')), np.load('z.npz', allow_pickle=True)['boxes'].shape",
+        "[np.str_('a 1'), np.str_('b 2')] (2,)",
+    ),
+}
+
+
+@needs_converter
+def test_text_of_python_2_is_bytes(tmp_path):
+    """All in one script: each of them prints what Python 2 prints, and what is emulated is said once."""
+    lines = [line for code, _ in BYTES.values() for line in code.split("\n")]
+    (tmp_path / "all.py").write_text("\n".join(lines) + "\n")
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "BOXPRESSO_DEVICE": "cpu"}
+    command = [sys.executable, "-m", "boxpresso.caffe", "all.py"]
+    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True)
+    wanted = [
+        output if np.__version__ >= "2" else output.replace("np.str_('a 1'), np.str_('b 2')", "'a 1', 'b 2'")
+        for _, output in BYTES.values()
+    ]
+    assert done.stdout.splitlines() == wanted, done.stderr[-2000:]
+    said = [line for line in done.stderr.splitlines() if line.startswith("boxpresso.caffe:")]
+    assert len(said) == len(set(said))
+    assert "BOXPRESSO_PYTHON2_BYTES=0 turns it off" in said[0]
+    assert any("import Image takes PIL.Image" in line for line in said)
+    off = {**env, "BOXPRESSO_PYTHON2_BYTES": "0"}
+    done = subprocess.run(command, cwd=tmp_path, env=off, capture_output=True, text=True)
+    assert done.returncode
+    assert "bytes-like object is required" in done.stderr  # Python 3's own error, at its own line
+
+
+def test_calls_raise_their_own_errors():
+    """A call that fails for another reason is made once, and its error is its own."""
+    from boxpresso.caffe import text2
+
+    made = []
+
+    def fails(*args):
+        made.append(args)
+        raise TypeError("no such thing")
+
+    with pytest.raises(TypeError, match="no such thing"):
+        text2.call(fails, 1, [2])
+    assert made == [(1, [2])]
+    with pytest.raises(ValueError, match="invalid literal"):
+        text2.call(int, "x")
