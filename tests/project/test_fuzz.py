@@ -35,7 +35,9 @@ ROOMS = ["reader", "finish", "merge", "report", "onnx", "plot", "dnn", "draw", "
 
 def test_some_mutated_files():
     """As many as six seconds allow, of every kind, and some on any machine."""
-    said = run("--minutes", "0.1", "--least", "60", "--seed", "77", *(word for kind in BINARY for word in ("--kind", kind)))
+    said = run(
+        "--minutes", "0.1", "--least", "60", "--seed", "77", *(word for kind in BINARY for word in ("--kind", kind))
+    )
     assert said.rstrip().endswith(" 0 findings")
     for kind in BINARY:
         assert f" {kind} refused" in said
@@ -44,14 +46,18 @@ def test_some_mutated_files():
 
 def test_some_mutated_lists():
     """The same of what data sets are made of."""
-    said = run("--minutes", "0.06", "--least", "20", "--seed", "77", *(word for kind in LISTS for word in ("--kind", kind)))
+    said = run(
+        "--minutes", "0.06", "--least", "20", "--seed", "77", *(word for kind in LISTS for word in ("--kind", kind))
+    )
     assert said.rstrip().endswith(" 0 findings")
     for kind in LISTS:
         assert f" {kind} ran" in said
 
 
 def test_some_mutated_nets_of_the_rooms_above():
-    said = run("--minutes", "0.06", "--least", "10", "--seed", "77", *(word for kind in ROOMS for word in ("--kind", kind)))
+    said = run(
+        "--minutes", "0.06", "--least", "10", "--seed", "77", *(word for kind in ROOMS for word in ("--kind", kind))
+    )
     assert said.rstrip().endswith(" 0 findings")
     for kind in ROOMS:
         assert f" {kind} r" in said  # refused, or ran
