@@ -299,7 +299,9 @@ class Ranks:
             self.terminated = True
             return
         forks = hasattr(os, "fork")
-        if forks and POOL_LOCK is not None and POOL_LOCK.locked():  # by this thread, perhaps: then a fork would wait for ever
+        if (
+            forks and POOL_LOCK is not None and POOL_LOCK.locked()
+        ):  # by this thread, perhaps: then a fork would wait for ever
             signal.signal(signal.SIGALRM, self._terminate)
             signal.setitimer(signal.ITIMER_REAL, 0.002)
             return
