@@ -125,7 +125,8 @@ CASES: list[Case] = [
          'weight_filler { type: "gaussian" } }', "n c, 0: n", refused={"c": "hold no elements"}),
     Case("LargeMarginInnerProduct", "largemargin_inner_product_param { num_output: 4 type: TRIPLE "
          'weight_filler { type: "gaussian" } }', "n c, 0: n", refused={"c": "hold no elements"}),
-    Case("InnerDistance", 'inner_distance_param { num_output: 4 weight_filler { type: "gaussian" } }', "n c"),
+    Case("InnerDistance", 'inner_distance_param { num_output: 4 weight_filler { type: "gaussian" } }', "n c",
+         refused={"c": EMPTY}),
     Case("SPP", "spp_param { pyramid_height: 2 pool: MAX }", refused={"hw": "image is empty"}),
     # norm, neuron
     Case("BatchNorm"), Case("BatchNorm", phase="TRAIN"), Case("BN", "bn_param { eps: 0.01 }", phase="TRAIN"),
@@ -156,8 +157,8 @@ CASES: list[Case] = [
     Case("Gather", "", "n 4 h w, 0: n 4", tops=2, down=None, listed=""),
     Case("Interp", "interp_param { height: 3 width: 4 }", refused={"hw": "leave nothing"}),
     Case("Interp", "interp_param { zoom_factor: 2 }", refused={"hw": "leave nothing"}),
-    Case("Interp", "", "n c h w, n c 3 4"),
-    Case("MergeCrop", "mergecrop_param { backward: true backward: true }", "n c h w, n 3 9 9", down=(0, 1)),
+    Case("Interp", "", "n c h w, n c 3 4", refused={"hw": "leave nothing"}),
+    Case("MergeCrop", "mergecrop_param { backward: true backward: true }", "n c h w, n 3 2*h 2*w", down=(0, 1)),
     Case("MergeCrop", "mergecrop_param { operation: ADD backward: true backward: true }", "n c h w, n c h w",
          down=(0, 1)),
     Case("Mask", "", "1 c h w, 1 1 h w", listed="chw"),

@@ -223,9 +223,9 @@ class Transformer:
 
 
 def load_image(filename: str | os.PathLike[str] | IO[bytes], color: bool = True) -> Numpy:
-    """Reads an image, from a path or an open file, as float32 in [0, 1].
+    """Reads an image as float32 in [0, 1], (H, W, 3) in the order red, green, blue, or with color=False (H, W, 1), from a path
+    or an open file.
 
-    It is (H, W, 3) in the order red, green, blue, or with color=False (H, W, 1).
     Transparency is dropped; the orientation of EXIF is not applied, as in pycaffe.
 
     Raises

@@ -3,13 +3,14 @@
 
 DEVICE int truth_of(Real label, int classes) { return label > -1 && label < classes ? int(label) : -1; }
 
-// The rows of a matrix to length 1; a row of zeros stays.
+// The rows of a matrix to length 1; a row of zeros stays, and one that is as long as it can be made.
 KERNEL margin_unit_rows(int n, Real* weights, int depth) {
   SHARED double part[PARTS];
   BLOCK_LOOP(row, n) {
     Real* w = weights + row * depth;
     const double square = block_sum(part, depth, [=](int i) { return double(w[i]) * double(w[i]); });
-    const Real by = square > 0 ? Real(1 / sqrt(square)) : Real(1);
+    const double close = sizeof(Real) == sizeof(float) ? 1e-6 : 1e-14;
+    const Real by = square > 0 && abs(square - 1) > close ? Real(1 / sqrt(square)) : Real(1);
     THREAD_LOOP(i, depth) w[i] *= by;
   }
 }
