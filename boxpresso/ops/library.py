@@ -7,7 +7,6 @@ a CUDA graph that torch captures (device/foreign.py: refuse_capture), and their 
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -108,10 +107,11 @@ def empty_gradient(op: Operator[...], x: Any, index: int, options: dict[str, Any
 
 def custom(name: str, function: Callable[..., Any], schema: str) -> Any:
     """An operator of torch's that changes none of its arguments, and is in no CUDA graph."""
-    tag = getattr(torch._C.Tag, "cudagraph_unsafe", None)
-    takes_tags = "tags" in inspect.signature(torch.library.custom_op).parameters  # older ones do not
-    tags = {"tags": (tag,)} if tag is not None and takes_tags else {}
-    return torch.library.custom_op(f"{NAMESPACE}::{name}", function, mutates_args=(), schema=schema, **tags)
+    make = partial(torch.library.custom_op, f"{NAMESPACE}::{name}", function, mutates_args=(), schema=schema)
+    try:
+        return make(tags=(torch._C.Tag.cudagraph_unsafe,))
+    except (AttributeError, TypeError):  # an older torch has no such tag, or takes none
+        return make()
 
 
 def bound(op: Operator[...], args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
