@@ -27,8 +27,8 @@ NAMED = {name: dtype for dtype, name in REALS.items()}
 
 
 def wanted(names: list[str]) -> list[tuple[KernelFile, DType]]:
-    """The files of kernels with each type that they are for: those of 16 bits have arrays that are stored so."""
-    return [(file, NAMED[real]) for file, real in jobs(declared(), names)]
+    """The files of a GPU's kernels with each type that they are for: those of 16 bits have arrays that are stored so."""
+    return [(file, NAMED[real]) for file, real in jobs([file for file in declared() if not file.host_only], names)]
 
 
 def main() -> int:

@@ -46,7 +46,7 @@ nitpick_ignore_regex = [
     # inner types that a signature names, which nobody makes himself
     (
         "py:class",
-        r"boxpresso\.(caffe\.pycaffe\.BuiltNet|device\.(array\.Buffer|chain\.Chain))",
+        r"boxpresso\.(caffe\.pycaffe\.BuiltNet|device\.(array\.Buffer|chain\.Chain)|graph\.graph\.(Plan|Source)|layers\.core\.lowering\.Scale)",
     ),
     ("py:class", r"boxpresso\.device\.(kernel|signature)\.\w+"),
     ("py:class", r"boxpresso\.layers\.core\.(gpu_lowering|training)\.\w+|boxpresso\.layers\.core\.layer\.Window"),

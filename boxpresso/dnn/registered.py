@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..device import Blob
-from ..layers.core import Layer
+from ..layers.core import REGISTRY, Layer
 from ..net.weights import Weights
 from ..proto import NetParameter
 from ..proto.errors import BoxpressoError, nearest
@@ -104,7 +104,7 @@ def registerLayer(type: str, layerClass: Maker) -> None:
     for name in ("getMemoryShapes", "forward"):
         if isinstance(layerClass, builtins.type) and not callable(getattr(layerClass, name, None)):
             raise BoxpressoError(f"registerLayer: the class for {type!r} has no method {name}")
-    members = {"made_by": staticmethod(layerClass), "known_as": type, "__module__": f"script.{__name__}"}
+    members = {"made_by": staticmethod(layerClass), "known_as": type, "__module__": layerClass.__module__}
     private = f"dnn {next(_numbers)}: {type}"
     made = builtins.type("Registered", (Registered,), members, type=private, tops=(1, None))
     CLASSES.setdefault(type, []).append(made)
@@ -120,7 +120,9 @@ def unregisterLayer(type: str) -> None:
     """
     if type not in CLASSES:
         raise BoxpressoError(f"unregisterLayer: no layer {type!r} is registered{nearest(type, CLASSES)}")
-    CLASSES[type].pop()
+    made = CLASSES[type].pop()
+    for name in made.types:
+        del REGISTRY[name.lower()]
     if not CLASSES[type]:
         del CLASSES[type]
 

@@ -127,7 +127,7 @@ def test_killed_compilers_leave_a_cache_that_works(tmp_path):
             break
         time.sleep(2)
     assert sorted(set(left)) == [".so", ".sum"]
-    assert left.count(".so") == left.count(".sum") == len(compiled)
+    assert left.count(".so") == left.count(".sum") == len(compiled) + 1  # and the threads that all of them run on
 
 
 @pytest.mark.later

@@ -9,9 +9,9 @@ struct Int8Turn {
 
 constexpr int PLACES = 64;  // of a block
 
-DEVICE long float_at(const Int8Turn& t, int image, int place, int channel) {
-  const long at = t.pitch ? long(place) * t.pitch + channel : long(channel) * t.places + place;
-  return long(image) * t.step + at;
+DEVICE long long float_at(const Int8Turn& t, int image, int place, int channel) {
+  const long long at = t.pitch ? (long long)(place) * t.pitch + channel : (long long)(channel) * t.places + place;
+  return (long long)(image) * t.step + at;
 }
 
 struct Rounding {
@@ -29,7 +29,7 @@ KERNEL quantise(int n, const float* from, uint8_t* to, int* odd, Int8Turn t) {
   const Rounding rounded(t);
   BLOCK_LOOP(block, n) {
     const int image = block / down, p0 = block % down * PLACES, p1 = min(t.places, p0 + PLACES);
-    uint8_t* const rows = to + long(image) * t.byte_step;
+    uint8_t* const rows = to + (long long)(image) * t.byte_step;
     Floats none = {};
     if (t.pitch) {
       for (int p = p0; p < p1; ++p)
@@ -37,7 +37,7 @@ KERNEL quantise(int n, const float* from, uint8_t* to, int* odd, Int8Turn t) {
           const int count = t.channels - c;
           const Floats value = load_floats(from + float_at(t, image, p, c), count);
           none += value - value;  // NaN where one is not finite
-          store_bytes(rows + long(p) * t.byte_pitch + c, rounded(value), count);
+          store_bytes(rows + (long long)(p) * t.byte_pitch + c, rounded(value), count);
         }
     } else {  // planes: whole vectors of a channel's places
       for (int c = 0; c < t.channels; ++c)
@@ -46,8 +46,8 @@ KERNEL quantise(int n, const float* from, uint8_t* to, int* odd, Int8Turn t) {
           const Floats value = load_floats(from + float_at(t, image, p, c), count);
           none += value - value;
           const Bytes bytes = rounded(value);
-          uint8_t* row = rows + long(p) * t.byte_pitch + c;
-          for (int i = 0; i < count; ++i) row[long(i) * t.byte_pitch] = bytes[i];
+          uint8_t* row = rows + (long long)(p) * t.byte_pitch + c;
+          for (int i = 0; i < count; ++i) row[(long long)(i) * t.byte_pitch] = bytes[i];
         }
     }
     odd[block] = 0;
@@ -61,7 +61,7 @@ KERNEL dequantise(int n, const uint8_t* from, float* to, Int8Turn t) {
   BLOCK_LOOP(block, n) {
     const int image = block / down, p0 = block % down * PLACES, p1 = min(t.places, p0 + PLACES);
     for (int p = p0; p < p1; ++p) {
-      const uint8_t* row = from + long(image) * t.byte_step + long(p) * t.byte_pitch;
+      const uint8_t* row = from + (long long)(image) * t.byte_step + (long long)(p) * t.byte_pitch;
       for (int c = 0; c < t.channels; c += SUMS) {
         const int count = t.channels - c;
         const Floats value = to_floats(to_sums(load_bytes(row + c, count)) - all_sums(t.zero)) * all_floats(t.scale);
@@ -78,6 +78,6 @@ KERNEL copy_int8(int n, const uint8_t* from, uint8_t* to, Int8Turn t) {
   BLOCK_LOOP(block, n) {
     const int image = block / down, p0 = block % down * PLACES, p1 = min(t.places, p0 + PLACES);
     for (int p = p0; p < p1; ++p)
-      std::memcpy(to + long(image) * t.byte_step + long(p) * t.byte_pitch, from + long(image) * t.step + long(p) * t.pitch, t.channels);
+      std::memcpy(to + (long long)(image) * t.byte_step + (long long)(p) * t.byte_pitch, from + (long long)(image) * t.step + (long long)(p) * t.pitch, t.channels);
   }
 }

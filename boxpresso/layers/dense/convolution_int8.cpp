@@ -26,21 +26,21 @@ KERNEL pack_int8(int n, const int8_t* weights, const int* bias, int* packed, int
     const int group = block % groups, panel = block / groups;
     if (panel >= cuts.count) continue;
     const int width = cuts.wide(panel) * SUMS, channel = cuts.first(panel) * SUMS;
-    const int8_t* from = weights + long(group) * filters * whole;
-    int* to = packed + (long(group) * cuts.vectors * SUMS + channel) * steps;
+    const int8_t* from = weights + (long long)(group) * filters * whole;
+    int* to = packed + ((long long)(group) * cuts.vectors * SUMS + channel) * steps;
     for (int k = 0; k < steps; ++k)
       for (int f = channel; f < channel + width; ++f) {
         uint32_t lane = 0;
         for (int t = 0; t < TERMS; ++t) {
           const int term = k * TERMS + t;
-          const int w = f < filters && term < whole ? from[long(f) * whole + long(term % channels) * taps + term / channels] : 0;
+          const int w = f < filters && term < whole ? from[(long long)(f) * whole + (long long)(term % channels) * taps + term / channels] : 0;
           lane |= (uint32_t(w) & (TERMS == 4 ? 0xffu : 0xffffu)) << (32 / TERMS * t);
         }
         *to++ = int(lane);
       }
     for (int f = channel; f < min(channel + width, filters); ++f) {
       int total = 0;
-      for (int k = 0; k < whole; ++k) total += from[long(f) * whole + k];
+      for (int k = 0; k < whole; ++k) total += from[(long long)(f) * whole + k];
       sums[group * filters + f] = int(uint32_t(bias[group * filters + f]) + uint32_t(total) * uint32_t(SHIFTED - zero));
     }
   }
@@ -69,19 +69,19 @@ struct Pixels {
   void row(const uint8_t* image, int y, int x, Term* to) const {
     const Term zero = Term(l.zero);
     for (int ky = 0; ky < g.kernel_h; ++ky, y += g.dilation_h) {
-      const uint8_t* line = image + long(y) * g.width * l.bottom_pitch;
+      const uint8_t* line = image + (long long)(y) * g.width * l.bottom_pitch;
       if (y < 0 || y >= g.height) {
         std::fill(to, to + g.kernel_w * channels, zero);
       } else if (rows) {
         const int low = min(max(-x, 0), g.kernel_w), high = max(low, min(g.kernel_w, g.width - x));
         std::fill(to, to + low * channels, zero);
-        take(line + long(x + low) * channels, to + low * channels, (high - low) * channels);
+        take(line + (long long)(x + low) * channels, to + low * channels, (high - low) * channels);
         std::fill(to + high * channels, to + g.kernel_w * channels, zero);
       } else {
         for (int kx = 0; kx < g.kernel_w; ++kx) {
           const int at = x + kx * g.dilation_w;
           if (at < 0 || at >= g.width) std::fill(to + kx * channels, to + (kx + 1) * channels, zero);
-          else take(line + long(at) * l.bottom_pitch, to + kx * channels, channels);
+          else take(line + (long long)(at) * l.bottom_pitch, to + kx * channels, channels);
         }
       }
       to += g.kernel_w * channels;
@@ -91,8 +91,8 @@ struct Pixels {
 
 // Stores a tile's sums. SIMPLE: without addend and slopes, and all filters exist.
 template <int V, bool SIMPLE, class Top>
-__attribute__((noinline)) static void finish(const Sums* sums, const Int8Epilogue& e, Top* to, long pitch, const uint8_t* other,
-                                             long other_pitch, int rows, int count) {
+__attribute__((noinline)) static void finish(const Sums* sums, const Int8Epilogue& e, Top* to, long long pitch, const uint8_t* other,
+                                             long long other_pitch, int rows, int count) {
   Int8Epilogue::Own own[V];
   const Int8Epilogue ends = e;  // in registers: no store changes it
   for (int v = 0; v < V; ++v) own[v] = e.own(v * SUMS);
@@ -106,12 +106,12 @@ __attribute__((noinline)) static void finish(const Sums* sums, const Int8Epilogu
 
 // A tile of R rows x V vectors of sums: `steps` times TERMS terms of rows that lie `pitch` bytes apart.
 template <int R, int V>
-DEVICE void tile(int steps, const uint8_t* left, long pitch, const int* panel, int rows, Sums* sums) {
+DEVICE void tile(int steps, const uint8_t* left, long long pitch, const int* panel, int rows, Sums* sums) {
   Sums sum[R][V] = {};
   const uint8_t* line[R];
 #pragma GCC unroll 16
   for (int i = 0; i < R; ++i) line[i] = left + (i < rows ? i : 0) * pitch;  // a row too many repeats row 0, unsaved
-  for (long k = 0; k < steps; ++k, panel += V * SUMS) {
+  for (long long k = 0; k < steps; ++k, panel += V * SUMS) {
     Sums r[V];
 #pragma GCC unroll 4
     for (int v = 0; v < V; ++v) r[v] = *(const Sums*)(panel + v * SUMS);
@@ -130,8 +130,8 @@ DEVICE void tile(int steps, const uint8_t* left, long pitch, const int* panel, i
 }
 
 template <int V, class Top>
-DEVICE void all_rows(int steps, const uint8_t* left, long pitch, const int* panel, const Int8Epilogue& e, Top* to, long top_pitch,
-                     long other_pitch, int rows, int count) {
+DEVICE void all_rows(int steps, const uint8_t* left, long long pitch, const int* panel, const Int8Epilogue& e, Top* to, long long top_pitch,
+                     long long other_pitch, int rows, int count) {
   constexpr int R = rows_of(V);
   Sums sums[R * V];
   const uint8_t* other = e.other;
@@ -159,13 +159,13 @@ DEVICE void convolve(int n, const uint8_t* image, const int* packed, const int* 
   const Cuts cuts(filters);
   const Pixels pixels(g, l);
   const bool direct = g.plain() && sizeof(Term) == 1;  // a row of the image is one of the product
-  const long room = (long(steps) * TERMS + 64 / sizeof(Term)) & ~3L;  // terms from a row to the next
+  const long long room = ((long long)(steps) * TERMS + 64 / sizeof(Term)) & ~3LL;  // terms from a row to the next
   BLOCK_LOOP(block, n) {
     const int cut = block % l.across, p0 = block / l.across % down * l.high, product = block / l.across / down;
     const int group = product % g.group, number = product / g.group, rows = min(l.high, places - p0), f0 = group * filters;
-    const uint8_t* from = image + long(number) * l.bottom_step + group * channels;
-    const uint8_t* left = from + long(p0) * l.bottom_pitch;
-    long pitch = l.bottom_pitch;
+    const uint8_t* from = image + (long long)(number) * l.bottom_step + group * channels;
+    const uint8_t* left = from + (long long)(p0) * l.bottom_pitch;
+    long long pitch = l.bottom_pitch;
     if (!direct) {
       Term* to = scratch<Term>(0, Count(rows) * room);
       for (int r = 0; r < rows; ++r) {
@@ -175,14 +175,14 @@ DEVICE void convolve(int n, const uint8_t* image, const int* packed, const int* 
         std::fill(row + whole, row + steps * TERMS, Term(0));
       }
       left = (const uint8_t*)to;
-      pitch = room * long(sizeof(Term));
+      pitch = room * (long long)(sizeof(Term));
     }
-    Top* to = map + long(number) * l.top_step + f0 + long(p0) * l.top_pitch;
+    Top* to = map + (long long)(number) * l.top_step + f0 + (long long)(p0) * l.top_pitch;
     for (int p = cuts.count * cut / l.across; p < cuts.count * (cut + 1) / l.across; ++p) {
       const int wide = cuts.wide(p), channel = cuts.first(p) * SUMS;
-      const int* panel = packed + (long(group) * cuts.vectors * SUMS + channel) * steps;
+      const int* panel = packed + ((long long)(group) * cuts.vectors * SUMS + channel) * steps;
       const auto all = wide == 3 ? all_rows<3, Top> : wide == 2 ? all_rows<2, Top> : all_rows<1, Top>;
-      const uint8_t* other = addend ? addend + long(number) * l.other_step + long(p0) * l.other_pitch + f0 + channel : nullptr;
+      const uint8_t* other = addend ? addend + (long long)(number) * l.other_step + (long long)(p0) * l.other_pitch + f0 + channel : nullptr;
       const Int8Epilogue e(l, bias + f0 + channel, factors + f0 + channel, slopes ? slopes + f0 + channel : nullptr, other);
       all(steps, left, pitch, panel, e, to + channel, l.top_pitch, l.other_pitch, rows, filters - channel);
     }

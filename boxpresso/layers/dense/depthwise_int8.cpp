@@ -15,7 +15,7 @@ struct Row {
   const float* weights;
   Top* map;
   const uint8_t* other;
-  long apart;
+  long long apart;
   int first, last;  // the rows of taps that lie inside the image
 
   // SUMS channels of all places, with windows of 3 x 3 taps: what places have in common stays in registers, and each pixel of a row
@@ -23,8 +23,8 @@ struct Row {
   template <int STRIDE, bool SIMPLE>
   void three(int low, int high, int c) const {
     const int count = SIMPLE ? SUMS : g.channels - c, begin = first, end = last;
-    const long pitch = l.bottom_pitch, top_pitch = l.top_pitch, line = long(g.width) * pitch;
-    const uint8_t* const corner = image + c - long(g.pad_w) * pitch;
+    const long long pitch = l.bottom_pitch, top_pitch = l.top_pitch, line = (long long)(g.width) * pitch;
+    const uint8_t* const corner = image + c - (long long)(g.pad_w) * pitch;
     const Int8Epilogue ends = e;
     const auto own = e.own(c);
     const Sums zero = all_sums(l.zero);
@@ -51,7 +51,7 @@ struct Row {
       }
 #pragma GCC unroll 8
       for (int i = 0; i < COUNT; ++i) {
-        const uint8_t* addend = SIMPLE || !other ? nullptr : other + (x + i) * long(l.other_pitch) + c;
+        const uint8_t* addend = SIMPLE || !other ? nullptr : other + (x + i) * (long long)(l.other_pitch) + c;
         ends.store(ends.template finish<SIMPLE>(nearest(sum[i]), own, addend, count), to + (x + i) * top_pitch, count);
       }
     };
@@ -73,16 +73,16 @@ struct Row {
   // A place of any window, of whose rows of taps [left, right) lie inside the image.
   void place(int x, int c, int left, int right) const {
     const int count = g.channels - c;
-    const uint8_t* at = image + long(x * g.stride_w - g.pad_w) * l.bottom_pitch + c;
+    const uint8_t* at = image + (long long)(x * g.stride_w - g.pad_w) * l.bottom_pitch + c;
     Floats sum = {};
     for (int ky = first; ky < last; ++ky)
       for (int kx = left; kx < right; ++kx) {
-        const uint8_t* pixel = at + (long(ky) * g.dilation_h * g.width + long(kx) * g.dilation_w) * l.bottom_pitch;
+        const uint8_t* pixel = at + ((long long)(ky) * g.dilation_h * g.width + (long long)(kx) * g.dilation_w) * l.bottom_pitch;
         const Floats weight = *(const Floats*)(weights + (ky * g.kernel_w + kx) * apart + c);
         sum += weight * to_floats(to_sums(load_bytes(pixel, count)) - all_sums(l.zero));
       }
-    const uint8_t* addend = other ? other + long(x) * l.other_pitch + c : nullptr;
-    e.store(e.template finish<false>(nearest(sum), e.own(c), addend, count), map + long(x) * l.top_pitch + c, count);
+    const uint8_t* addend = other ? other + (long long)(x) * l.other_pitch + c : nullptr;
+    e.store(e.template finish<false>(nearest(sum), e.own(c), addend, count), map + (long long)(x) * l.top_pitch + c, count);
   }
   void run() const {
     for (int x = 0; x < g.out_width; ++x) {
@@ -107,10 +107,10 @@ DEVICE void depthwise(int n, const uint8_t* image, const float* weights, const i
     const int number = block / g.out_height, oy = block % g.out_height, y = oy * g.stride_h - g.pad_h;
     const int first = y < 0 ? (-y + g.dilation_h - 1) / g.dilation_h : 0;
     const int last = y >= g.height ? first : max(first, min(g.kernel_h, (g.height - y + g.dilation_h - 1) / g.dilation_h));
-    const long place = long(oy) * g.out_width;
-    const Row<Top> row = {g, l, e, image + long(number) * l.bottom_step + long(y) * g.width * l.bottom_pitch, weights,
-                          map + long(number) * l.top_step + place * l.top_pitch,
-                          other ? other + long(number) * l.other_step + place * l.other_pitch : nullptr,
+    const long long place = (long long)(oy) * g.out_width;
+    const Row<Top> row = {g, l, e, image + (long long)(number) * l.bottom_step + (long long)(y) * g.width * l.bottom_pitch, weights,
+                          map + (long long)(number) * l.top_step + place * l.top_pitch,
+                          other ? other + (long long)(number) * l.other_step + place * l.other_pitch : nullptr,
                           (g.channels + 15) / 16 * 16, first, last};
     if (three && g.stride_w == 1) row.template run_three<1>(low, high);
     else if (three) row.template run_three<2>(low, high);

@@ -14,7 +14,7 @@ DEVICE Vector most_of(const Int8Pool& g, const uint8_t* at, int y0, int y1, int 
   Vector most = {};
   for (int iy = y0; iy < y1; ++iy)
     for (int ix = x0; ix < x1; ++ix) {
-      const Vector pixel = *(const Vector*)(at + (long(iy) * g.width + ix) * g.bottom_pitch);
+      const Vector pixel = *(const Vector*)(at + ((long long)(iy) * g.width + ix) * g.bottom_pitch);
       most = pixel > most ? pixel : most;
     }
   return most;
@@ -28,8 +28,8 @@ KERNEL pool_int8(int n, const uint8_t* bottom, uint8_t* top, Int8Pool g) {
   BLOCK_LOOP(block, n) {
     const int oy = block % g.out_height, number = block / g.out_height, y = oy * g.stride_h - g.pad_h;
     const int y0 = max(y, 0), y1 = min(y + g.kernel_h, g.height);
-    const uint8_t* image = bottom + long(number) * g.bottom_step;
-    uint8_t* to = top + long(number) * g.top_step + long(oy) * g.out_width * g.top_pitch;
+    const uint8_t* image = bottom + (long long)(number) * g.bottom_step;
+    uint8_t* to = top + (long long)(number) * g.top_step + (long long)(oy) * g.out_width * g.top_pitch;
     for (int ox = 0; ox < g.out_width; ++ox, to += g.top_pitch) {
       const int x = ox * g.stride_w - g.pad_w, x0 = max(x, 0), x1 = min(x + g.kernel_w, g.width);
       int c = 0;

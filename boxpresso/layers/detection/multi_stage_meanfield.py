@@ -12,6 +12,8 @@ from ..core import Layer, Trait, softmax
 from .lattice import Lattice
 from .lattice import kernels as lattice_kernels
 
+MOST_ITERATIONS = 1000
+
 
 class MultiStageMeanfield(
     Layer,
@@ -76,7 +78,10 @@ class MultiStageMeanfield(
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p, self.gemm = self.param.multi_stage_meanfield_param, partial(blas.gemm, self.device)
         self.iterations = p.num_iterations
-        self.need(self.iterations > 0, "num_iterations must be at least 1")
+        self.need(
+            0 < self.iterations <= MOST_ITERATIONS,
+            f"num_iterations must be from 1 to {MOST_ITERATIONS}, each of which filters the whole map, got {self.iterations}",
+        )
         self.thetas = {name: getattr(p, f"theta_{name}") for name in ("alpha", "beta", "gamma")}
         self.need(min(self.thetas.values()) > 0, f"each theta must be above 0, got {self.thetas}")
         channels = self.axes(bottom[0], 4)[1]

@@ -103,8 +103,8 @@ def test_bn_tops_and_errors(device):
     close(mean, x.mean(AXES).reshape(ONE))
     close(variance, x.var(AXES).reshape(ONE))
     for param, tops, match in (
-        ("bn_mode: LEARN eps: 1", 1, "fields of two layers"),
-        ("moving_average: true", 1, "moving_average, of a third BN layer"),
+        ("bn_mode: LEARN eps: 1", 1, "fields of several layers"),
+        ("moving_average: true bn_mode: LEARN", 1, "fields of several layers"),
         ("", 2, "more than one top"),
         ("bn_mode: INFERENCE", 2, "no statistics"),
         ("eps: -1", 1, "must not be negative"),
