@@ -232,12 +232,16 @@ def test_sigterm_waits_for_a_lock_that_a_fork_would_wait_for(monkeypatch):
     monkeypatch.setattr(os, "waitpid", lambda child, options: (child, 0))
     monkeypatch.setattr(Ranks, "_abort", abort)
     handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGALRM)}
+
+    def wait_for_the_alarm():  # which may come at any line
+        with POOL_LOCK:
+            ranks._terminate(signal.SIGTERM, None)
+            assert not forks
+        signal.sigtimedwait([], 5)
+
     try:
-        with pytest.raises(Ended, match="what was learned is saved"):  # by an alarm, at any line from here on
-            with POOL_LOCK:
-                ranks._terminate(signal.SIGTERM, None)
-                assert not forks
-            signal.sigtimedwait([], 5)
+        with pytest.raises(Ended, match="what was learned is saved"):
+            wait_for_the_alarm()
         assert forks
     finally:
         for number, handler in handlers.items():
