@@ -89,7 +89,9 @@ def target() -> str:
 
     command = [*compiler.compiler(), "-dumpmachine"]
     try:
-        lines = subprocess.run(command, capture_output=True, text=True).stdout.split()  # zig says it, and fails
+        with TemporaryDirectory() as folder:  # zig says it, fails, and leaves a file where it runs
+            place = folder if "ziglang" in command else None
+            lines = subprocess.run(command, capture_output=True, text=True, cwd=place).stdout.split()
     except OSError as error:
         raise DeviceError(f"the C++ compiler {compiler.shown()} cannot be run: {error.strerror or error}") from error
     if not lines:

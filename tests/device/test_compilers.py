@@ -70,7 +70,9 @@ def errors(
 
 def check(compiler: tuple[str, ...], jobs: list[tuple[Path, str]], march: Sequence[str] = (NATIVE,)) -> None:
     """Compiles files, each for a Real or Store, for this CPU or the one that the flags `march` say."""
-    version = subprocess.run([*compiler, "--version"], capture_output=True, text=True, check=True).stdout
+    with TemporaryDirectory() as folder:  # zig, asked for another system's, writes a file where it runs
+        asked = subprocess.run([*compiler, "--version"], capture_output=True, text=True, check=True, cwd=folder)
+    version = asked.stdout
     groups = [
         (group, real)
         for real in dict.fromkeys(real for _, real in jobs)
