@@ -83,6 +83,9 @@ def put(message: Message, field: FieldDescriptor, value: float, draw: Draw) -> N
             setattr(message, field.name, value)
 
 
+LARGEST = 2**22  # elements of all bottoms
+
+
 def size_case(draw: Draw) -> bytes:
     """The number of a case, whether backward, sizes of bottoms, and the changed text."""
     chosen = int(draw.integers(len(CASES)))
@@ -90,7 +93,12 @@ def size_case(draw: Draw) -> bytes:
     layer = parse_net(f'layer {{ name: "{NAME}" type: "{case.type}" {case.text} }}').layer[0]
     sizes = ""
     if draw.integers(4) == 0 and case.letters:  # another size of its bottoms
-        sizes = f"{draw.choice(list(case.letters))}{draw.choice([1, 2, 5, 40, 700])}"
+        letter, size = str(draw.choice(list(case.letters))), int(draw.choice([1, 2, 5, 40, 700]))
+        if (
+            sum(array.size for array in case.arrays(**{letter: size})) > LARGEST
+        ):  # these arrays would take more than the net
+            size = 40
+        sizes = f"{letter}{size}"
     value = WHOLE[int(draw.integers(len(WHOLE)))]
     if layer.HasField("python_param") or layer.HasField("module_param"):
         param = layer.python_param if layer.HasField("python_param") else layer.module_param
