@@ -59,6 +59,7 @@ class Watch:
         self.name = "mAP" if solver.param.eval_type == "detection" else ""
         self.names = class_names(solver)
         self.started: tuple[int, float] | None = None  # iteration and time of the first display
+        self.writing, self.waiting = False, deque[str]()  # lines that are to be written by who writes now
         self.file = None
         if not self.first:
             return
@@ -76,7 +77,21 @@ class Watch:
             self.write(said)
 
     def write(self, line: str) -> None:
-        """Passes a line on: to standard error, the file, and the curves."""
+        """Passes a line on: to standard error, the file, and the curves.
+
+        A line of a signal's handler, which may come while another is written, is written behind that.
+        """
+        self.waiting.append(line)
+        if self.writing:
+            return
+        self.writing = True
+        try:
+            while self.waiting:
+                self.write_now(self.waiting.popleft())
+        finally:
+            self.writing = False
+
+    def write_now(self, line: str) -> None:
         self.plain(line)
         with self.lock:
             self.reader.feed(line)
@@ -133,6 +148,8 @@ class Watch:
 
     def close(self) -> None:
         """Ends the file and gives the solver its own log back."""
+        while self.waiting:
+            self.write_now(self.waiting.popleft())
         if self.first:
             self.solver.log = self.plain
         if self.file is not None:

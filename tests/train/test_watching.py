@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import socket
+import threading
 import time
 from pathlib import Path
 
@@ -95,6 +96,28 @@ def test_a_full_disk_ends_the_file_alone(watch, capsys):
     watch("two")
     assert capsys.readouterr().err.count("the log file ends here") == 1
     assert watch.lines[-1].endswith("] two")
+
+
+@pytest.mark.parametrize("inside", ["feed", "progress"])
+def test_a_line_of_a_signals_handler_comes_behind_the_one_that_is_written(watch, monkeypatch, inside):
+    """The handler runs in the thread that writes, at any line: while it holds the lock, too."""
+    owner = watch.reader if inside == "feed" else watch
+    original, seen = getattr(owner, inside), []
+
+    def interrupted(*args):
+        if not seen:
+            seen.append(1)
+            watch("of the handler")
+        return original(*args)
+
+    monkeypatch.setattr(owner, inside, interrupted)
+    done = []
+    thread = threading.Thread(target=lambda: done.append(watch("Iteration 1, lr = 0.5")), daemon=True)
+    thread.start()
+    thread.join(20)
+    assert done, "it waits for itself"
+    lines = [line.partition("] ")[2] for line in watch.lines]
+    assert lines.index("Iteration 1, lr = 0.5") < lines.index("of the handler")
 
 
 def test_the_best_score_is_named(watch):
