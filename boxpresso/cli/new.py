@@ -156,7 +156,7 @@ def describe(made: Made) -> list[str]:
         f"{len(made.clipped)} boxes reached beyond their pictures and were clipped (--strict refuses them)": len(
             made.clipped
         ),
-        f"{len(made.thin)} boxes are at most one pixel wide or high: a slip of the pen?": len(made.thin),
+        f"{len(made.thin)} boxes are at most one pixel wide or high: look at them": len(made.thin),
         f"{made.without} pictures to learn from have no object and are left out": made.without,
         f"{made.difficult} objects to learn from are difficult, or crowds": made.difficult,
         f"{made.shared} pictures are in both splits: the mAP will be too good": made.shared,
