@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from ..data.folders import Scene
     from ..decoders.detections import Detections
-    from ..evaluation import Evaluation
+    from ..evaluation import Evaluation, Protocol
     from ..net import Net
     from ..reports import Pictures
 
@@ -66,7 +66,12 @@ def add_arguments(parser: ArgumentParser) -> None:
     text = "how many batches (default: 50)"
     add("--iterations", "-iterations", metavar="N", type=arguments.positive, default=50, help=text)
     add("--voc", metavar="DIR", help="test on this folder, with JPEGImages, Annotations and ImageSets")
-    add("--set", metavar="NAME", default="", help="the pictures in ImageSets/Main/NAME.txt (default: all)")
+    add(
+        "--set",
+        metavar="NAME",
+        default="",
+        help="the pictures in ImageSets/Main/NAME.txt, or of a list LIST.txt (default: all)",
+    )
     add("--coco", metavar=("IMAGES", "JSON"), nargs=2, help="test on these pictures and annotations")
     add("--labels", metavar="FILE", help="names of the net's classes, as for detect (default: VOC's, or those of JSON)")
     arguments.preparation(parser)
@@ -158,6 +163,9 @@ def on_own_data(args: Namespace) -> int:
         curves = curves_of_rows(np.concatenate(parts))
         evaluation = Evaluation(curves, names, round(param.overlap_threshold, 6), args.method)
         status |= report(args, evaluation, {"output": name})
+        if not args.json:
+            hard = "count" if param.evaluate_difficult_gt else "are left out"
+            print(f"\n{name}: boxes as fractions of the picture, AP by {args.method}; difficult objects {hard}")
     return status
 
 
@@ -176,7 +184,7 @@ def on_folder(args: Namespace) -> int:
     """Detects in every picture and compares with the annotations."""
     from ..data.coco import read_dataset
     from ..detection import Detector, classes, no_detections, recognise
-    from ..evaluation import evaluate, find
+    from ..evaluation import evaluate, find, protocols
     from ..explanation import assumed
     from ..labels import read_labels
 
@@ -185,7 +193,9 @@ def on_folder(args: Namespace) -> int:
         raise ModelError(f"{no_detections(net)}; for a net that reads its own data leave out --voc and --coco")
     count = classes(net)
     names = read_labels(args.labels, count) if args.labels else {}
-    scenes, names, labels = read_scenes(args, names)
+    scenes, numbers, names, labels = read_scenes(args, names)
+    if warning := trained_on(args, scenes):
+        warn(warning)
     if not args.labels and count != len(names) + 1:
         raise ModelError(
             f"the net has {count} classes with the background, the annotations are of {len(names)} without; name them with "
@@ -199,21 +209,24 @@ def on_folder(args: Namespace) -> int:
     for line in skipped:
         warn(f"skipped: {line}")
     seen = {i: each for i, each in enumerate(detections) if each is not None}
-    used = list(seen)
+    used = [scenes[i] for i in seen]
+    rows = [numbers[i] for i in seen]  # of the annotations' pictures
     if not used:
         raise BoxpressoError(f"none of the {len(scenes)} pictures of {args.voc or args.coco[1]} can be used")
     if args.save_detections:
-        save_detections(args, [scenes[i] for i in used], list(seen.values()), used, names, labels)
+        save_detections(args, used, list(seen.values()), rows, names, labels)
     evaluation = evaluate(
-        list(seen.values()), [scenes[i] for i in used], names, overlap=args.overlap, method=args.method,
-        coco=read_dataset(args.coco[1], used, labels) if args.coco else False,
+        list(seen.values()), used, names, overlap=args.overlap, method=args.method,
+        coco=read_dataset(args.coco[1], rows, labels) if args.coco else False,
     )  # fmt: skip
     shown = None
     if args.html:
         from ..reports import Pictures
 
-        shown = Pictures(list(seen.values()), [scenes[i] for i in used], args.html_pictures)
-    return report(args, evaluation, {"pictures": len(used), "skipped": skipped}, shown, detector.describe())
+        shown = Pictures(list(seen.values()), used, args.html_pictures)
+    rules = protocols(list(seen.values()), used, evaluation.coco)
+    about = {"pictures": len(used), "skipped": skipped, "protocols": rules}
+    return report(args, evaluation, about, shown, detector.describe())
 
 
 def save_detections(
@@ -247,14 +260,41 @@ def save_detections(
             raise BoxpressoError(f"cannot write {path}: {error.strerror or error}") from error
 
 
-def read_scenes(args: Namespace, names: dict[int, str]) -> tuple[list[Scene], dict[int, str], dict[int, int]]:
-    """The scenes of --voc or --coco with the net's labels, the names of these, and for COCO {its label: the net's}."""
-    from ..data.folders import VOC_CLASSES, read_coco, read_voc
+def trained_on(args: Namespace, scenes: Sequence[Scene]) -> str:
+    """A warning where pictures are in the train.txt that `boxpresso new` wrote beside the weights, or above them."""
+    from ..data.errors import DataError
+    from ..data.lines import read_text
+
+    home = Path(args.weights).resolve().parent
+    for folder in (home, home.parent):
+        try:
+            lines = read_text(folder / "train.txt").splitlines()
+        except DataError:
+            continue
+        # the paths were written where `new` ran: from the folder that holds this one, most often
+        learned = {str((folder.parent / line).resolve()) for line in lines} | {
+            str(Path(line).resolve()) for line in lines
+        }
+        if both := sum(str(scene.path.resolve()) in learned for scene in scenes):
+            return (
+                f"{both} of the {len(scenes)} pictures were trained on ({folder / 'train.txt'}): the average precision is too "
+                f"good; test on others with --set {shlex.quote(str(folder / 'test.txt'))}"
+            )
+    return ""
+
+
+def read_scenes(
+    args: Namespace, names: dict[int, str]
+) -> tuple[list[Scene], list[int], dict[int, str], dict[int, int]]:
+    """The scenes of --voc or --coco with the net's labels, their numbers in the annotations, the names of the labels, and for
+    COCO {its label: the net's}."""
+    from ..data.folders import VOC_CLASSES, listed_names, read_coco, read_voc
 
     if args.voc:
         names = names or dict(enumerate(VOC_CLASSES, 1))
         classes = [names.get(label, f"label {label}") for label in range(1, max(names) + 1)]
-        return read_voc(args.voc, args.set, classes), names, {}
+        scenes = read_voc(args.voc, args.set, classes)
+        return scenes, list(range(len(scenes))), names, {}
     scenes, categories = read_coco(args.coco[1], pictures_in=args.coco[0])
     names = names or categories
     to_label = {name: label for label, name in names.items()}
@@ -264,7 +304,15 @@ def read_scenes(args: Namespace, names: dict[int, str]) -> tuple[list[Scene], di
     labels = {old: to_label[name] for old, name in categories.items()}
     for scene in scenes:
         scene.labels = [labels[old] for old in scene.labels]
-    return scenes, names, labels
+    numbers = list(range(len(scenes)))
+    if args.set:
+        if not args.set.endswith(".txt"):
+            raise BoxpressoError(f"--set {args.set}: with --coco it is a list of pictures, a .txt")
+        listed = set(listed_names(args.set))
+        numbers = [i for i in numbers if scenes[i].path.stem in listed]
+        if not numbers:
+            raise BoxpressoError(f"none of the pictures of {args.coco[1]} is in {args.set}")
+    return [scenes[i] for i in numbers], numbers, names, labels
 
 
 def report(
@@ -275,6 +323,9 @@ def report(
     settings: str = "",
 ) -> int:
     """Prints an evaluation and draws its curves, beside the weights where --curves names no place; writes --html."""
+    from ..evaluation import finite, fixed
+    from ..tables import table
+
     status = 0
     drawn: dict[str, str] = {}
     if not args.no_curves and evaluation.mean == evaluation.mean:  # it is NaN without an object
@@ -286,11 +337,16 @@ def report(
             status = 1
     if args.html:
         write_report(args, evaluation, about, pictures, settings)
+    rules: list[Protocol] = about.pop("protocols", [])
     if args.json:
-        whole = {"model": args.model, "weights": args.weights, **about, **evaluation.as_json(), **drawn}
+        means = {"protocols": {rule.name: finite(rule.value) for rule in rules}} if rules else {}
+        whole = {"model": args.model, "weights": args.weights, **about, **evaluation.as_json(), **means, **drawn}
         print(json.dumps(whole, indent=2))
         return status
     print("\n".join(evaluation.table()))
+    if rules:
+        rows = [(rule.name, fixed(rule.value), rule.words) for rule in rules]
+        print("", *table(("mAP by", "", "rules"), rows, "<><"), sep="\n")
     skipped = about.get("skipped")
     if "pictures" in about:
         print(f"\n{about['pictures']} pictures{f'; {len(skipped)} skipped' if skipped else ''}")

@@ -108,9 +108,13 @@ def run(args: Namespace) -> int:
 def solve(solver: Solver, snapshot: str | None) -> None:
     """Trains, with lines in the log about the device before and about the waiting after."""
     from ..layers.data.batches import BatchLayer
+    from ..train.evaluation import protocol
 
     net, ranks, log = solver.net, solver.ranks, solver.log
     log(f"Training on {net.device.name}: {net!r}")
+    if solver.param.eval_type == "detection":
+        for number, tested in enumerate(solver.test_nets):
+            log(f"mAP of test net #{number}: {protocol(tested, solver.param)}")
     if ranks.size > 1:
         for line in ranks.describe(net.device.name):
             log(line)

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import numpy as np
@@ -85,8 +85,16 @@ def need_folder(folder: Path, what: str) -> Path:
     return folder
 
 
+def listed_names(path: str | Path) -> list[str]:
+    """The names, without folder and ending, of the pictures of a list, a path in each line, as `boxpresso new` writes it."""
+    lines = (line.strip() for line in read_text(path).splitlines())
+    return [PurePosixPath(line.replace("\\", "/")).stem for line in lines if line]
+
+
 def voc_split(root: Path, split: str) -> list[str]:
-    """The names of a split, ImageSets/Main/SPLIT.txt; all annotations where `split` is empty."""
+    """The names of a split, ImageSets/Main/SPLIT.txt; all annotations where `split` is empty; of a list, its pictures'."""
+    if split.endswith(".txt"):
+        return listed_names(split)
     if not split:
         return sorted(p.stem for p in need_folder(root / "Annotations", "VOC keeps its .xml there").glob("*.xml"))
     path = root / "ImageSets" / "Main" / f"{split}.txt"

@@ -229,6 +229,8 @@ def write_pictures(made: Made, split: folders.Split, folder: Path, tell: Tell) -
         made.counts[kind] = Counter(label for scene in used for label in scene.labels)
         made.clipped += [line for scene in used for line in scene.clipped]
         made.thin += [line for scene in used for line in scene.thin]
+        lines = [storable(scene.path.as_posix()) for scene in sorted(used, key=lambda scene: str(scene.path))]
+        (folder / f"{kind}.txt").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
         if kind == "train":
             made.difficult = sum(sum(scene.difficult) for scene in used)
             corners = [scene.boxes()[:, 2:6] for scene in used]

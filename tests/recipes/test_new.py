@@ -92,6 +92,9 @@ def test_the_folder_trains_and_detects(format, drawn, capsys, tmp_path):
     assert [p.name for p in tmp_path.iterdir()] == ["mine"]  # nothing is left beside it
     assert read_labels("mine/labelmap.prototxt") == {0: "background", 1: "box", 2: "circle", 3: "triangle"}
     assert Path("mine/labels.txt").read_text().split() == NAMES
+    lists = [Path(f"mine/{kind}.txt").read_text().splitlines() for kind in ("train", "test")]
+    assert [len(lines) for lines in lists] == [12, 4]
+    assert all(Path(path).is_file() for lines in lists for path in lines)
 
     solver = Solver("mine/solver.prototxt", log=lambda line: None)
     losses: list[float] = []
