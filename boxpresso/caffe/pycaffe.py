@@ -278,14 +278,8 @@ class Net(BoxpressoNet):
     def save_hdf5(self, filename: Source) -> None:
         """Writes the weights as HDF5, whatever the file is called."""
         import_h5py(os.fspath(filename))
-        target = os.path.realpath(filename)
-        part = files.beside(target, ".h5")
-        try:
+        with files.replacing(filename, suffix=".h5") as part:
             self.save(part)
-            os.replace(part, target)
-        finally:
-            if os.path.exists(part):
-                os.remove(part)
 
     def load_hdf5(self, filename: Source) -> None:
         """Copies the weights of an HDF5 file to the layers of the same names."""

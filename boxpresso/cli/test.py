@@ -241,10 +241,7 @@ def save_detections(
         ]
         files = {place: json.dumps(rows)}
     for path, text in files.items():
-        try:
-            write_text(path, text)
-        except OSError as error:
-            raise BoxpressoError(f"cannot write {path}: {error.strerror or error}") from error
+        write_text(path, text)
 
 
 def read_scenes(args: Namespace, names: dict[int, str]) -> tuple[list[Scene], dict[int, str], dict[int, int]]:
