@@ -13,9 +13,10 @@ from typing import Any, NamedTuple
 
 from ..layers.core import Trait
 from ..layers.core.registry import known_type
-from ..net.weights import Source, write_whole
+from ..net.weights import Source
 from ..proto import NetParameter, upgrade_net
 from ..proto.errors import BoxpressoError, ModelError
+from ..proto.files import replacing
 from . import graph_image
 from .net_spec import caffe_message
 from .proto import caffe_pb2
@@ -242,9 +243,5 @@ def draw_net_to_file(
     if not ext:
         raise ModelError(f"{name}: the ending of the name tells the format, such as .png or .raw")
     data = draw_net(caffe_net, rankdir, ext, phase, display_lrm)
-
-    def write(part: str) -> None:
-        with open(part, "wb") as file:
-            file.write(data)
-
-    write_whole(name, write)
+    with replacing(name) as part:
+        part.write_bytes(data)

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from ..device import AnyArray, Blob
 from ..layers.core.python import caffe_to_import
-from ..layers.core.served import SERVED
+from ..layers.core.registry import replacement
 from ..layers.data.memory_data import MemoryData
 from ..net import Net as BoxpressoNet
 from ..net.weights import Source
@@ -278,14 +278,8 @@ class Net(BoxpressoNet):
     def save_hdf5(self, filename: Source) -> None:
         """Writes the weights as HDF5, whatever the file is called."""
         import_h5py(os.fspath(filename))
-        target = os.path.realpath(filename)
-        part = files.beside(target, ".h5")
-        try:
+        with files.replacing(filename, suffix=".h5") as part:
             self.save(part)
-            os.replace(part, target)
-        finally:
-            if os.path.exists(part):
-                os.remove(part)
 
     def load_hdf5(self, filename: Source) -> None:
         """Copies the weights of an HDF5 file to the layers of the same names."""
@@ -363,13 +357,13 @@ def python_modules(model: NetParameter) -> list[str]:
         if layer.type.lower() != "python" or name in modules:
             continue
         modules[name] = True
-        if (name, cls) in SERVED:
+        if ours := replacement(name, cls):
             try:
                 with caffe_to_import():
                     importlib.import_module(name)
             except ImportError as error:
                 modules[name] = False
-                settings.log(f"{name} cannot be imported ({error}): {cls} is Boxpresso's {SERVED[name, cls]} layer")
+                settings.log(f"{name} cannot be imported ({error}): {cls} is Boxpresso's {ours.type} layer")
     return [name for name, allowed in modules.items() if allowed]
 
 

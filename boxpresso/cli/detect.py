@@ -251,8 +251,8 @@ def write(path: str | Path, text: str) -> int:
 
     try:
         write_text(path, text)
-    except OSError as error:
-        complain(f"cannot write {path}: {error.strerror or error}")
+    except BoxpressoError as error:
+        complain(str(error))
         return 1
     return 0
 

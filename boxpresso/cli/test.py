@@ -254,10 +254,7 @@ def save_detections(
         ]
         files = {place: json.dumps(rows)}
     for path, text in files.items():
-        try:
-            write_text(path, text)
-        except OSError as error:
-            raise BoxpressoError(f"cannot write {path}: {error.strerror or error}") from error
+        write_text(path, text)
 
 
 def trained_on(args: Namespace, scenes: Sequence[Scene]) -> str:

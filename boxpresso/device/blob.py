@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import prod
-from typing import Any, Union, cast
+from typing import Any, Protocol, Union, cast
 
 import numpy as np
 
@@ -16,6 +16,19 @@ from .signature import dtype_of
 
 LIMIT = 2**31 - 1  # kernels index with int, as Caffe's do
 AXES = 32  # Caffe's kMaxBlobAxes
+
+
+class Holder(Protocol):
+    """What a Blob belongs to, as a net."""
+
+    def asked(self, blob: Blob, diff: bool) -> bool:
+        """Called before `data`, or `diff`, is given: makes it what it is to be.
+
+        Whether it goes to a script, so that its memory is to know for how long that holds it.
+        """
+
+    def grow(self, blob: Blob, count: int) -> None:
+        """Called before a blob gets a shape of so many elements. Raises DeviceError where that is too much."""
 
 
 class Blob:
@@ -52,11 +65,7 @@ class Blob:
         self, shape: Sequence[int] = (), dtype: Any = np.float32, device: Union[Device, str, None] = None
     ) -> None:
         """Zeros of that shape on a device or the device of that name, by default the CPU."""
-        self._watch: Callable[[Blob], bool | None] | None = None  # called before `data` is given; True: to a script
-        self._room: Callable[[Blob, int], None] | None = (
-            None  # asked for room for so many elements, before it has that shape
-        )
-        self._watch_diff: Callable[[Blob], bool | None] | None = None  # and `diff`
+        self._holder: Holder | None = None
         self.device = open_device(device or "cpu") if device is None or isinstance(device, str) else device
         self.dtype: np.dtype[Any] = dtype_of(dtype)
         self._data, self._diff = Buffer(self.device, self.dtype), Buffer(self.device, self.dtype)
@@ -75,8 +84,8 @@ class Blob:
             raise LayerError(f"a blob cannot have {len(shape)} axes: it has {AXES} at most, as in Caffe")
         if any(s < 0 for s in shape) or prod(shape) > LIMIT:
             raise LayerError(f"a blob cannot have the shape {shape}: axes are from 0, elements at most 2^31 - 1")
-        if self._room is not None:
-            self._room(self, prod(shape))
+        if self._holder is not None:
+            self._holder.grow(self, prod(shape))
         self.shape = shape
 
     def share(self, other: Blob, *shape: int) -> None:
@@ -144,15 +153,15 @@ class Blob:
     @property
     def data(self) -> AnyArray:
         """The values: a numpy array, or on a GPU an Array, which behaves as one."""
-        if self._watch is not None and self._watch(self):
+        if self._holder is not None and self._holder.asked(self, diff=False):
             return self._hand_out()
         return self._view(False)
 
     @property
     def diff(self) -> AnyArray:
         """The gradient of the loss with respect to `data`."""
-        if self._watch_diff is not None:
-            self._watch_diff(self)
+        if self._holder is not None:
+            self._holder.asked(self, diff=True)
         return self._view(True)
 
     def _view(self, diff: bool) -> AnyArray:

@@ -19,9 +19,10 @@ import numpy as np
 from ..graph.prepare import select
 from ..layers.core import Trait
 from ..net import Net
-from ..net.weights import Row, Source, save_weights, write_whole
+from ..net.weights import Row, Source, save_weights
 from ..proto import LayerParameter, NetParameter, read_net, to_text
 from ..proto.errors import ModelError
+from ..proto.files import replacing
 from .operations import Operation, operations
 
 __all__ = ["merge"]
@@ -157,10 +158,6 @@ def with_bias(layer: LayerParameter) -> None:
 
 def write_both(path: Source, text: str, save: Callable[[], None]) -> None:
     """Writes a text beside `path`, calls `save`, and puts the text in its place: both files are new, or both what they were."""
-
-    def put(part: str) -> None:
-        with open(part, "x", encoding="utf-8") as file:
-            file.write(text)
+    with replacing(path) as part:
+        part.write_text(text, encoding="utf-8")
         save()
-
-    write_whole(os.fspath(path), put)

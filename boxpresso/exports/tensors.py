@@ -11,8 +11,9 @@ import numpy as np
 
 from ..layers.core.registry import known_type, layer_class
 from ..net import Net
-from ..net.weights import read_weights, save_weights, write_whole
+from ..net.weights import read_weights, save_weights
 from ..proto.errors import ModelError
+from ..proto.files import replacing
 from ..proto.reading import kind_of
 from .operations import Numpy
 
@@ -108,7 +109,8 @@ def write_safetensors(path: Union[str, os.PathLike[str]], rows: Sequence[Row], n
         if blobs:
             table.append({"name": name, "type": kind, "blobs": keys})
     header = {"format": "pt", "net": net_name, "layers": json.dumps(table)}
-    write_whole(os.fspath(path), lambda part: safetensors.numpy.save_file(tensors, part, metadata=header))
+    with replacing(path) as part:
+        safetensors.numpy.save_file(tensors, part, metadata=header)
     return len(table)
 
 

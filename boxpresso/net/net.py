@@ -31,7 +31,6 @@ from ..proto.errors import BoxpressoError, ModelError, OfFile, nearest
 from ..run.gpu.runner import GpuRunner
 from ..run.layers import Layers
 from ..run.runner import Runner, can_int8, wants_bf16
-from ..run.training import find_chains, watch_bottoms
 from .batches import Batched, Numpy, assign, set_inputs
 from .count import Count
 from .gradients import Gradients
@@ -203,11 +202,9 @@ class Net(Batched):
             self._runner = kind(self._layers, self.inputs, self.outputs, self.device, self.dtype, fast_math, bf16)
             files = [] if lazy else self._runner.files()
         else:
-            parts = self.layers, self.names, self.bottoms, self.tops
-            chains = find_chains(*parts, self.outputs, self.loss_weights) if optimize else {}
-            self._layers.chains.update(chains)
-            watch_bottoms(chains, self.blobs.values(), self._layers.at_work)
-            files = [] if lazy else [type(c.links).kernels for c in chains.values()]
+            if optimize:
+                self._layers.train_together(self.outputs)
+            files = [] if lazy else [type(c.links).kernels for c in self._layers.chains.values()]
         with OfFile(self.source):
             runner = self._runner if self.device.kind == "cpu" else None
             backward = self.phase == "TRAIN" or self.param.force_backward

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -339,13 +339,14 @@ def save_weights(path: Source, layers: Iterable[Row], net_name: str = "") -> Non
     """
     shown = os.fspath(path)
     rows = [(name, kind, list(bottoms), list(tops), list(blobs)) for name, kind, bottoms, tops, blobs in layers]
-    if shown.endswith((".h5", ".hdf5")):
-        write_whole(shown, lambda part: _write_hdf5(shown, part, rows))
-    else:
-        write_whole(shown, lambda part: _write_caffemodel(shown, part, rows, net_name))
+    with files.replacing(shown) as part:
+        if shown.endswith((".h5", ".hdf5")):
+            _write_hdf5(shown, part, rows)
+        else:
+            _write_caffemodel(shown, part, rows, net_name)
 
 
-def _write_caffemodel(path: str, part: str, rows: Iterable[Row], net_name: str) -> None:
+def _write_caffemodel(path: str, part: Path, rows: Iterable[Row], net_name: str) -> None:
     parts = encode_net(net_name, [encode_layer(*row) for row in rows])
     size = sum(map(len, parts))
     if size > LIMIT:
@@ -354,7 +355,7 @@ def _write_caffemodel(path: str, part: str, rows: Iterable[Row], net_name: str) 
         file.writelines(parts)
 
 
-def _write_hdf5(path: str, part: str, rows: Iterable[Row]) -> None:
+def _write_hdf5(path: str, part: Path, rows: Iterable[Row]) -> None:
     h5py = hdf5.import_h5py(path)
     with h5py.File(part, "x") as file:
         data = file.create_group("data")
@@ -371,21 +372,3 @@ def _write_hdf5(path: str, part: str, rows: Iterable[Row]) -> None:
                     f"{path}: HDF5 cannot hold two layers {name!r}, or a layer that is called as the blob of another; "
                     "save it as .caffemodel"
                 ) from error
-
-
-def write_whole(path: str, write: Callable[[str], None]) -> None:
-    """Calls `write` with the name of a new file beside `path`, waits until it is on disk, and renames it to `path`."""
-    target = os.path.realpath(path)
-    part = str(files.beside(target, ".part"))
-    try:
-        write(part)
-        with open(part, "rb+") as file:
-            os.fsync(file.fileno())
-        os.replace(part, target)
-        files.folder_to_disk(os.path.dirname(target))
-    except (OSError, RuntimeError) as error:  # HDF5 has the second for a full disk, when it closes the file
-        what = getattr(error, "strerror", None) or str(error).partition(" (")[0]
-        raise ModelError(f"cannot write {path}: {what}; what was there before is untouched") from error
-    finally:
-        with suppress(OSError):
-            os.unlink(part)

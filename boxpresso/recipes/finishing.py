@@ -23,8 +23,7 @@ from ..graph.dialects import settle
 from ..graph.prepare import select
 from ..layers.core import Trait, make_layer, traits_of
 from ..layers.core.boundary import Named
-from ..layers.core.registry import known_type
-from ..layers.core.served import SERVED
+from ..layers.core.registry import known_type, replacement
 from ..net.weights import LayerWeights, Row, Source, Weights, read_weights, save_weights
 from ..proto import LayerParameter, NetParameter, read_net
 from ..proto.errors import BoxpressoWarning, ModelError, nearest
@@ -309,7 +308,7 @@ def deviations(maker: LayerParameter, blob: str, net: NetParameter) -> tuple[Any
 def targets_layer(maker: LayerParameter) -> tuple[Any, Any, str] | None:
     """The same of a layer of ours that gives targets of regions, with its settings read; None for another one."""
     python = maker.python_param
-    foreign = maker.type == "Python" and (python.module, python.layer) not in SERVED
+    foreign = maker.type == "Python" and replacement(python.module, python.layer) is None
     if "target" not in kind_of(maker) or len(maker.top) < 5 or foreign:
         return None
     device = open_device("cpu")

@@ -127,8 +127,7 @@ class Runner:
         self.ran_once: dict[
             int, list[Blob | None]
         ] = {}  # those that have in this forward, and what of theirs is overwritten
-        for blob in source.blobs.values():
-            blob._watch = self.asked
+        source.keeper = self
 
     # Planning
 
@@ -435,10 +434,8 @@ class Runner:
 
     # What a script sees
 
-    def asked(self, blob: Blob) -> bool:
-        """Called before somebody gets the data of a blob; whether that is a script, for which it is then as it should be."""
-        if self.at_work:
-            return False
+    def asked(self, blob: Blob) -> None:
+        """Called before a script gets the data of a blob: makes it what it is to be."""
         name = self.names[id(blob)]
         self.touched = self.touched or name in self.fixed
         if name in self.stale:
@@ -449,7 +446,6 @@ class Runner:
             with self.at_work:
                 for used in self.users.get(id(blob._data), ()):
                     self.put_aside(used)
-        return True
 
     def put_aside(self, name: str) -> None:
         """Copies a blob as the last forward has left it, for others are computed from it and a script may change it."""

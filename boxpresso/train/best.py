@@ -13,7 +13,7 @@ import numpy as np
 
 from ..net.net import Net
 from ..proto import SolverParameter, files
-from ..proto.errors import ModelError
+from ..proto.errors import BoxpressoError, ModelError
 from .log import Log
 
 Values = Mapping[str, "np.ndarray[Any, Any]"]
@@ -112,7 +112,7 @@ class Best:
             try:
                 net.save(self.path)
                 files.write_text(self.note, json.dumps(asdict(self.last)) + "\n")
-            except (OSError, ModelError) as error:  # a full disk: the training goes on
+            except BoxpressoError as error:  # a full disk: the training goes on
                 self.log(f"The weights of the best test cannot be kept: {error}")
                 return False
             self.best, self.worse = self.last, 0

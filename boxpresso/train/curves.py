@@ -251,13 +251,8 @@ def label(text: str) -> str:
 
 def save(figure: Any, path: Path) -> Path:
     """Writes a figure as a picture, as a whole or not at all. Raises BoxpressoError where it cannot be written."""
-    part = files.beside(path, path.suffix or ".png")
-    try:
+    with files.replacing(path, "the picture ", path.suffix or ".png") as part:
         figure.savefig(part, dpi=110)
-        os.replace(part, path)
-    except (OSError, ValueError) as error:
-        part.unlink(missing_ok=True)
-        raise BoxpressoError(f"cannot write the picture {path}: {error}") from error
     return path
 
 

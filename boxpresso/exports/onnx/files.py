@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any, Union
 
 from ...net import Net
-from ...net.weights import write_whole
 from ...proto.errors import ModelError
+from ...proto.files import replacing
 from ..operations import Numpy
 from .targets import DEFAULT
 from .verify import Difference, verify
@@ -99,13 +99,8 @@ def export_onnx(
         if dynamic_batch:
             with other_batch(net, plain):
                 verify(net, plain, target, outputs=outputs)
-    data = model.SerializeToString()
-
-    def write(part: str) -> None:
-        with open(part, "xb") as file:
-            file.write(data)
-
-    write_whole(os.fspath(path), write)
+    with replacing(path) as part:
+        part.write_bytes(model.SerializeToString())
     return Written(os.fspath(path), size, len(model.graph.node), differences)
 
 

@@ -127,6 +127,8 @@ class RoIData(
     ((1, 3, 480, 1000), (1, 3), (1, 5))
     """
 
+    replaces = ("roi_data_layer.layer.RoIDataLayer", "roi_data_layer_with_instance.layer.RoIDataLayer")
+
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         given = self.settings = settings(self, DEFAULTS)
         own = self.param.roi_data_param  # of fireae/caffe_latte

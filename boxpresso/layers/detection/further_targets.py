@@ -279,6 +279,8 @@ class CropAngles(Layer, type="CropAngles", param="python_param", bottoms=2, tops
     [3.0, 4.0]
     """
 
+    replaces = ("fast_rcnn.crop_angles.CropAnglesLayer",)
+
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.bins = settings(self, {"viewp_bins": 8})["viewp_bins"]
         self.need(isinstance(self.bins, int) and self.bins > 0, f"viewp_bins must be above 0, got {self.bins!r}")

@@ -70,6 +70,7 @@ class HardRegions(
     [[0.0, 50.0, 0.0, 59.0, 9.0]]
     """
 
+    replaces = ("roi_data_layer.layer.OHEMDataLayer",)
     kernels: ClassVar[Kernels] = suppress.kernels
 
     array_copies = 2

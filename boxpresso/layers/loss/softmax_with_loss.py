@@ -73,7 +73,7 @@ class SoftmaxWithLoss(
     1.386
     """
 
-    kernels, sum_kernels, softmax_kernels = Kernels("softmax_loss.cu"), KERNELS, softmax.kernels
+    kernels, sum_kernels, softmax_kernels = Kernels("softmax_with_loss.cu"), KERNELS, softmax.kernels
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.loss_param
