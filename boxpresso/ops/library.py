@@ -23,6 +23,7 @@ from . import nms as suppressed
 from . import nms_rotated as suppressed_rotated
 from .operator import TO_NCHW, Call, Operator
 from .parameters import pair
+from .second import derivatives
 
 NAMESPACE = "boxpresso"
 OPTIONAL = ("trans", "offset", "bias", "mask")  # inputs that may be None
@@ -46,6 +47,11 @@ def schema_of(op: Operator[...]) -> str:
         else:
             parts.append(f"{kind} {name}=" + (f'"{default}"' if isinstance(default, str) else str(default)))
     return ", ".join(parts)
+
+
+def listed(options: dict[str, Any]) -> dict[str, Any]:
+    """Options as torch's operators take them."""
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in options.items()}
 
 
 def name_of(op: Operator[...]) -> str:
@@ -147,6 +153,7 @@ def register(op: Operator[...]) -> None:
     one.register_fake(fake)
     back.register_fake(fake_backward)
     one.register_autograd(partial(gradients, op), setup_context=partial(remember, op))
+    back.register_autograd(partial(second_gradients, op), setup_context=partial(remember, op))
 
 
 def remember(op: Operator[...], ctx: Any, inputs: Sequence[Any], output: Any) -> None:
@@ -170,6 +177,24 @@ def gradients(op: Operator[...], ctx: Any, grad: Any) -> tuple[Any, ...]:
         for i, asked in zip(at, wanted):
             given[i] = next(results) if asked else None
     return tuple(given)
+
+
+def second_gradients(op: Operator[...], ctx: Any, directions: Sequence[Any]) -> tuple[Any, ...]:
+    """The gradients of an operator's gradient in each of its arguments."""
+    args = list(ctx.others)
+    for i, value in zip(ctx.places, ctx.saved_tensors):
+        args[i] = value
+    grad, wanted, *rest = args
+    inputs, options = bound(op, rest, {})
+    at = [2 + op.names.index(name) for name in op.inputs]
+    given = iter(directions)
+    along = [next(given) if asked and value is not None else None for asked, value in zip(wanted, inputs)]
+    asked = [ctx.needs_input_grad[0], *(value is not None and ctx.needs_input_grad[i] for i, value in zip(at, inputs))]
+    slopes = derivatives(op, options, grad, inputs, along, asked)
+    result: list[Any] = [None] * len(ctx.needs_input_grad)  # without arguments at their defaults
+    for i, slope in zip([0, *at], slopes):
+        result[i] = slope
+    return tuple(result)
 
 
 def detached(inputs: Sequence[Any]) -> list[Any]:

@@ -21,7 +21,7 @@ from .operator import Operator
 
 
 class Differentiable(torch.autograd.Function):
-    """Any operator, differentiable once; torch raises for a second derivative."""
+    """Any operator, differentiable; a gradient that is to have one itself is an operator of library.py."""
 
     @staticmethod
     def forward(ctx: Any, op: Operator[...], options: dict[str, Any], *inputs: Any) -> Any:
@@ -35,14 +35,15 @@ class Differentiable(torch.autograd.Function):
         return result
 
     @staticmethod
-    @torch.autograd.function.once_differentiable
     def backward(ctx: Any, grad: Any) -> tuple[Any, ...]:
-        saved, op, call, ctx.call = (
-            iter(ctx.saved_tensors),
-            ctx.op,
-            ctx.call,
-            None,
-        )  # raises where one was changed since
+        saved, op, call = iter(ctx.saved_tensors), ctx.op, ctx.call  # raises where one was changed since
+        if torch.is_grad_enabled():  # the gradient is to have one itself
+            inputs = [next(saved) if given else None for given in ctx.given]
+            wanted = [bool(asked) for asked in ctx.needs_input_grad[2:]]
+            back = getattr(torch.ops.boxpresso, f"{library.name_of(op)}_backward")
+            results = iter(back(grad, wanted, **dict(zip(op.inputs, inputs)), **library.listed(ctx.options)))
+            return None, None, *(next(results) if asked else None for asked in wanted)
+        ctx.call = None
         if call is None:  # it has gone back: this is not the first time
             inputs = [next(saved) if given else None for given in ctx.given]
             call = op.open(library.detached(inputs), ctx.options, ("autograd", True))
