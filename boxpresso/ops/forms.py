@@ -203,13 +203,32 @@ def rotate_roi_pool(x: Any, rois: Any, image_info: Any, output_size: Two, spatia
 @form
 def roi_pool(x: Any, rois: Any, output_size: Two, spatial_scale: float, mmcv: bool) -> Any:
     """Which pixels are the largest, the kernels say."""
-    result, places = roi_pool_argmax(x.detach(), rois.detach(), output_size, spatial_scale, mmcv=mmcv)
-    image = readable(rois.detach(), rois.detach()[:, 0], len(x))[2]
-    maps = x.flatten(2)[image] if len(x) else x.new_zeros(len(rois), x.shape[1], 0)
-    if not maps.shape[2]:
-        return torch.zeros_like(result)
-    values = maps.gather(2, places.flatten(2).clamp(min=0).long())
-    return torch.where(places.flatten(2) >= 0, values, 0).reshape(result.shape)
+    places = Places.apply(x, rois, (output_size, spatial_scale), mmcv)
+    image = readable(rois, rois[:, 0], len(x))[2]
+    if not x.numel():
+        return x.new_zeros(places.shape)
+    values = x.flatten(2)[image].gather(2, places.flatten(2).clamp(min=0).long())
+    return torch.where(places.flatten(2) >= 0, values, 0).reshape(places.shape)
+
+
+class Places(torch.autograd.Function):
+    """Where each number of roi_pool lies in its map, by the kernels."""
+
+    @staticmethod
+    def forward(x: Any, rois: Any, options: tuple[Any, ...], mmcv: bool) -> Any:
+        return roi_pool_argmax(x.detach(), rois.detach(), *options, mmcv=mmcv)[1]
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        ctx.mark_non_differentiable(output)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Any) -> tuple[None, None, None, None]:
+        return None, None, None, None
+
+    @staticmethod
+    def jvp(ctx: Any, *directions: Any) -> None:
+        return None
 
 
 @form

@@ -21,9 +21,9 @@ from . import OPERATORS, arrays
 from . import batched_nms as suppressed_by_class
 from . import nms as suppressed
 from . import nms_rotated as suppressed_rotated
+from .derivatives import derivatives, detached, one_by_one
 from .operator import TO_NCHW, Call, Operator
 from .parameters import pair
-from .second import derivatives
 
 NAMESPACE = "boxpresso"
 OPTIONAL = ("trans", "offset", "bias", "mask")  # inputs that may be None
@@ -47,11 +47,6 @@ def schema_of(op: Operator[...]) -> str:
         else:
             parts.append(f"{kind} {name}=" + (f'"{default}"' if isinstance(default, str) else str(default)))
     return ", ".join(parts)
-
-
-def listed(options: dict[str, Any]) -> dict[str, Any]:
-    """Options as torch's operators take them."""
-    return {name: list(value) if isinstance(value, tuple) else value for name, value in options.items()}
 
 
 def name_of(op: Operator[...]) -> str:
@@ -154,6 +149,8 @@ def register(op: Operator[...]) -> None:
     back.register_fake(fake_backward)
     one.register_autograd(partial(gradients, op), setup_context=partial(remember, op))
     back.register_autograd(partial(second_gradients, op), setup_context=partial(remember, op))
+    for each in (one, back):
+        each.register_vmap(partial(one_by_one, each))
 
 
 def remember(op: Operator[...], ctx: Any, inputs: Sequence[Any], output: Any) -> None:
@@ -195,11 +192,6 @@ def second_gradients(op: Operator[...], ctx: Any, directions: Sequence[Any]) -> 
     for i, slope in zip([0, *at], slopes):
         result[i] = slope
     return tuple(result)
-
-
-def detached(inputs: Sequence[Any]) -> list[Any]:
-    """The inputs without their history."""
-    return [value.detach() if isinstance(value, torch.Tensor) else value for value in inputs]
 
 
 # Suppression

@@ -149,3 +149,49 @@ def test_images_with_channels_last_and_in_16_bits():
     low = penalty(x.detach().bfloat16().requires_grad_(), corners)
     assert low[0].dtype == torch.bfloat16
     assert torch.allclose(low[1], wanted[1], rtol=0.1, atol=0.1 * float(wanted[1].abs().max()))
+
+
+FEW = [case for case in CASES if case[0] in ("roi_align", "roi_pool", "deform_conv2d", "multi_scale_deformable_attn")]
+
+
+@pytest.mark.parametrize(("name", "given", "options", "names"), CASES, ids=IDS)
+def test_forward_mode(name, given, options, names):
+    """torch.func.jvp against the gradient: sum(grad * jvp) is the sum of direction * gradient over the inputs."""
+    from boxpresso.ops import torch as ours
+
+    function, values = as_function(getattr(ours, name), given, options, names)
+    rng = np.random.default_rng(2)
+    directions = [torch.tensor(rng.standard_normal(value.shape)) for value in values]
+    result, along = torch.func.jvp(function, tuple(values), tuple(directions))
+    grad = torch.tensor(rng.standard_normal(result.shape))
+    _, pull = torch.func.vjp(function, *values)
+    wanted = sum((slope * direction).sum() for slope, direction in zip(pull(grad), directions))
+    assert torch.allclose((along * grad).sum(), wanted, rtol=1e-9)
+    assert wanted.abs() > 1e-3
+
+
+@pytest.mark.parametrize(("name", "given", "options", "names"), FEW, ids=[f"{i}-{case[0]}" for i, case in enumerate(FEW)])
+def test_transforms(name, given, options, names):
+    """vmap is a loop; a Hessian is the same by reverse over reverse and forward over reverse, alone and under vmap."""
+    from boxpresso.ops import torch as ours
+
+    function, values = as_function(getattr(ours, name), given, options, names)
+    batch = [torch.stack([value, value.flip(0), value * 0.75]) for value in values]
+    assert torch.equal(torch.vmap(function)(*batch), torch.stack([function(*one) for one in zip(*batch)]))
+    axes = (0, *(None for _ in names[1:]))
+    assert torch.equal(torch.vmap(function, axes)(batch[0], *values[1:]), torch.stack([function(x, *values[1:]) for x in batch[0]]))
+
+    def along(t, x):  # of one number, so that the Hessian is one
+        return function(x * (1 + t), *values[1:]).sin().sum()
+
+    start, step = torch.tensor(0.1, dtype=torch.float64), 1e-5
+    slopes = [
+        torch.vmap(outer(torch.func.grad(along)), (None, 0))(start, batch[0])
+        for outer in (torch.func.jacfwd, torch.func.grad)
+    ]
+    first = torch.func.grad(along)
+    differences = torch.stack(
+        [(first(start + step, x) - first(start - step, x)) / (2 * step) for x in batch[0]]
+    )
+    assert torch.allclose(slopes[0], slopes[1], rtol=1e-9)
+    assert torch.allclose(slopes[0], differences, rtol=1e-5)
