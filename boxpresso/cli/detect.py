@@ -271,7 +271,7 @@ def describe(result: dict[str, Any], name: str, kind: str = "boxes") -> list[str
         sides = [] if kind == "classes" else ["left", "top", "right", "bottom"]
         columns = ["label", "score", *sides]
         cells = [
-            [d["name"] or str(d["label"]), f"{d['score']:.3f}", *(f"{v:.1f}" for v in d["box"][: len(sides)])]
+            [d["class_name"] or str(d["class_id"]), f"{d['score']:.3f}", *(f"{v:.1f}" for v in d["box"][: len(sides)])]
             for d in detections
         ]
         for name in ("angle", "landmarks", "mask"):

@@ -151,10 +151,12 @@ def test_detect_json(capsys, tiny):
     assert (first["file"], first["width"], first["height"]) == ("a.png", 320, 320)
     (found,) = first["detections"]
     assert found == {
-        "label": 1,
-        "name": "Käse",
+        "class_id": 1,
+        "class_name": "Käse",
         "score": pytest.approx(1),
         "box": pytest.approx([160, 80, 240, 160], abs=0.01),
+        "label": 1,  # older names
+        "name": "Käse",
     }
     assert missing == {"file": "none.png", "error": "there is no picture none.png"}
     assert dark["detections"] == []
@@ -469,7 +471,9 @@ def test_a_net_of_the_rcnn_kind(capsys):
     found = json.loads(call(capsys, "detect", "rcnn.prototxt", "rcnn.caffemodel", "a.png", *options)[1])[0][
         "detections"
     ]
-    assert found[0] == {"label": 2, "name": None, "score": 0.8, "box": [0.0, 0.0, 97.0, 97.0]}
+    assert found[0] == {
+        "class_id": 2, "class_name": None, "score": 0.8, "box": [0.0, 0.0, 97.0, 97.0], "label": 2, "name": None,
+    }  # fmt: skip
 
 
 def test_python_layers_are_allowed_by_name(capsys, monkeypatch):
