@@ -59,9 +59,10 @@ class Detector:
     Parameters
     ----------
     model
-        A Net; the path of a prototxt; the folder of a cascade's files; or a list of Nets or of prototxts.
+        A Net; the path of a prototxt; the folder of a cascade's files; a list of Nets or of prototxts; or the name of a public
+        model, such as "ultralight-face" (`boxpresso models --get`), which is fetched once.
     weights
-        The path of a .caffemodel or .h5, or for several prototxts one for each; nothing for Nets and for a folder.
+        The path of a .caffemodel or .h5, or for several prototxts one for each; nothing for Nets, a folder and a name.
     decoder
         The name of the decoder, such as "yolo" or "mtcnn"; by default it is recognised.
     labels

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ..proto.errors import BoxpressoError, visible
 from ..tables import table
 from . import arguments
-from .model import WEIGHTS, open_detector
+from .model import MODEL, WEIGHTS, open_detector
 from .output import Progress, complain
 
 if TYPE_CHECKING:
@@ -32,7 +32,8 @@ YOLO, Faster R-CNN, faces, text, poses, segmentation, classification .. The
 decoder is recognised by the model's layers and outputs; --as names another
 (docs/detectors.md describes each). For a cascade such as MTCNN or PCN, MODEL is
 the folder with its files, and there are no WEIGHTS; or both are lists, with
-commas between the files.
+commas between the files. MODEL may also be the name of a public model that is
+fetched once, without WEIGHTS: boxpresso models --get lists them.
 
 IMAGE is a picture, a folder of them, a pattern such as 'img/*.jpg', a video
 (.mp4, .avi ..; pip install 'boxpresso[video]') or the number of a camera. For
@@ -53,6 +54,7 @@ printed.
 """
 EPILOG = """\
 examples:
+  boxpresso detect ultralight-face people.jpg
   boxpresso detect deploy.prototxt ssd300.caffemodel street.jpg \\
       --mean 104,117,123 --labels labelmap_voc.prototxt
   boxpresso detect deploy.prototxt mobilenet_ssd.caffemodel *.jpg \\
@@ -70,7 +72,7 @@ MANY = 10  # pictures, from which on the failed ones are counted at the end
 def add_arguments(parser: ArgumentParser) -> None:
     """Adds the arguments of the verb."""
     add = parser.add_argument
-    add("model", metavar="MODEL", help="the net, a .prototxt; of a cascade the folder, or A.prototxt,B.prototxt,..")
+    add("model", metavar="MODEL", help=MODEL)
     add("weights", metavar="WEIGHTS", nargs="?", help="its weights, a .caffemodel or .h5; none for a folder")
     arguments.python_layers(parser)
     arguments.memory(parser)
@@ -201,8 +203,11 @@ def names_of(sources: Sequence[Source]) -> dict[Source, str]:
 
 
 def move_image(args: Namespace) -> None:
-    """Where MODEL is a folder, the second word is a picture, not WEIGHTS."""
-    if args.weights and os.path.isdir(args.model) and not args.weights.lower().endswith(WEIGHTS):
+    """Where MODEL is a folder or the name of a public model, the second word is a picture, not WEIGHTS."""
+    from ..decoders.files import is_name
+
+    alone = os.path.isdir(args.model) or is_name(args.model)
+    if args.weights and alone and not args.weights.lower().endswith(WEIGHTS):
         args.images.insert(0, args.weights)
         args.weights = None
 

@@ -13,7 +13,7 @@ from typing import NoReturn
 
 from ..proto.errors import BoxpressoError, DeviceLost
 from . import arguments
-from .model import open_detector
+from .model import MODEL, open_detector
 from .output import complain, warn
 
 NAME = "serve"
@@ -43,7 +43,7 @@ NEEDED = ("fastapi", "uvicorn", "python_multipart")
 def add_arguments(parser: ArgumentParser) -> None:
     """Adds the arguments of the verb."""
     add = parser.add_argument
-    add("model", metavar="MODEL", help="the net, a .prototxt; of a cascade the folder, or A.prototxt,B.prototxt,..")
+    add("model", metavar="MODEL", help=MODEL)
     add("weights", metavar="WEIGHTS", nargs="?", help="its weights, a .caffemodel or .h5; none for a folder")
     arguments.python_layers(parser)
     arguments.memory(parser)
