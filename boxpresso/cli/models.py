@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable
 from dataclasses import asdict
@@ -210,9 +212,28 @@ def as_json(model: KnownModel) -> dict[str, Any]:
 
 def lines(models: Iterable[KnownModel]) -> list[str]:
     """The table for a terminal."""
-    rows = [(m.name, m.family, *inputs(m), labels(m)) for m in models]
-    head = ("name", "family", "mean", "scale", "order", "size", "labels")
-    return list(table(head, rows, "<<<<<<<"))
+    head = ["name", "get", "size", "order", "mean", "scale", "family", "labels"]
+    rows = []
+    for m in models:
+        mean, scale, order, size = inputs(m)
+        rows.append([m.name, fetched_by(m) or "-", size, order, mean, scale, m.family, labels(m)])
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    return fitting(head, rows, width)
+
+
+def fitting(head: list[str], rows: list[list[str]], width: int | None) -> list[str]:
+    """A table without its last columns, as many as make it too wide for a terminal; None is any width.
+
+    >>> fitting(["name", "size"], [["lenet", "28x28"]], 8)
+    ['name', 'lenet', '1 column more in a wider terminal, or in a pipe']
+    """
+    shown = list(table(head, rows, "<" * len(head)))
+    left_out = 0
+    while width is not None and len(head) - left_out > 1 and max(map(len, shown)) > width:
+        left_out += 1
+        shown = list(table(head[:-left_out], [row[:-left_out] for row in rows], "<" * (len(head) - left_out)))
+    more = f"{left_out} column{'s' * (left_out != 1)} more in a wider terminal, or in a pipe"
+    return [line.rstrip() for line in shown] + ([more] if left_out else [])
 
 
 def inputs(model: KnownModel) -> tuple[str, str, str, str]:
