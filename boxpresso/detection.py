@@ -2,7 +2,7 @@
 
     detector = Detector("deploy.prototxt", "weights.caffemodel", labels="names.txt")
     for found in detector("street.jpg"):
-        print(found.label, found.score, found.box)
+        print(found.class_name, found.score, found.box)
 
 A Detector is built once for a net, or for the nets of a cascade: it recognises the decoder that reads their outputs (see
 `boxpresso.decoders`), and holds the preparation of pictures, the names of classes and the thresholds. `detect` is the same for
@@ -13,13 +13,17 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any, Union
+from inspect import signature
+from itertools import islice
+from typing import Any, NoReturn, Union
 
 import numpy as np
 
+from .data.sources import expand, read
+from .data.video import is_video
 from .decoders import HOMES, named, unrecognised
 from .decoders import recognise as recognised
 from .decoders.base import Decoder, Settings
@@ -28,14 +32,15 @@ from .decoders.detections import DetailedDetection, Detection, Detections, Rotat
 from .decoders.files import open_nets
 from .decoders.known_models import Recognition
 from .decoders.known_models import recognise as recognise_model
+from .decoders.pool import DecoderPool
 from .decoders.rcnn import FasterRcnn
 from .decoders.ssd import RowsDecoder, Ssd
 from .decoders.yolo import Yolo
 from .explanation import known_names, known_settings
-from .image import ImageLike, Mean, as_image, input_array
+from .image import ImageLike, Mean, as_image, input_array, read_image
 from .labels import read_labels
 from .net import Net
-from .proto.errors import BoxpressoWarning, ModelError
+from .proto.errors import BoxpressoError, BoxpressoWarning, ModelError, nearest
 
 __all__ = [
     "DetailedDetection", "Detection", "Detections", "Detector", "RotatedDetection", "Settings", "classes", "detect",
@@ -54,9 +59,10 @@ class Detector:
     Parameters
     ----------
     model
-        A Net; the path of a prototxt; the folder of a cascade's files; or a list of Nets or of prototxts.
+        A Net; the path of a prototxt; the folder of a cascade's files; a list of Nets or of prototxts; or the name of a public
+        model, such as "ultralight-face" (`boxpresso models --get`), which is fetched once.
     weights
-        The path of a .caffemodel or .h5, or for several prototxts one for each; nothing for Nets and for a folder.
+        The path of a .caffemodel or .h5, or for several prototxts one for each; nothing for Nets, a folder and a name.
     decoder
         The name of the decoder, such as "yolo" or "mtcnn"; by default it is recognised.
     labels
@@ -65,23 +71,28 @@ class Detector:
         As for Net; a Net that is given has its own.
     clip
         Whether upright boxes are clipped to the picture, and those that lie outside it left out.
-    settings
-        `mean`, `scale`, `swap_rb`, `size`, `threshold` and `overlap`, as in `Settings`, in place of the decoder's own.
+    threads
+        How many threads may be in it at once; others wait. Each has nets of its own over the same weights, made when they are
+        first needed; a GPU is used by one at a time.
+    mean, scale, swap_rb, size, threshold, overlap, anchors
+        As in `Settings`, in place of the decoder's own.
 
     Attributes
     ----------
     decoder
         The Decoder.
     settings
-        The Settings in use.
+        The Settings in use; `threshold` and `overlap` can also be given to each call.
     recognition
         The known public model that the net is, by its layers, or None: its mean, scale and order of channels are taken where
         no settings are given, and its labels.
     names
-        {label: name}.
+        {class_id: class_name}.
 
     Raises
     ------
+    TypeError
+        For a keyword that there is not; it says the nearest.
     ModelError
         For files that cannot be read, and for nets that no decoder reads: the message has the outputs' shapes, the nearest
         decoders and what each misses.
@@ -100,8 +111,10 @@ class Detector:
     ...             detection_output_param { num_classes: 2 keep_top_k: 1 nms_param { top_k: 1 } } }
     ...     layer { name: "end" type: "Silence" bottom: "data" }'''), device="cpu")
     >>> detector = Detector(net, labels={1: "dot"})
-    >>> detector.decoder.NAME, detector(np.zeros((20, 40, 3), np.uint8))[0].label
+    >>> detector.decoder.NAME, detector(np.zeros((20, 40, 3), np.uint8))[0].class_name
     ('ssd', 'dot')
+    >>> detector(np.zeros((20, 40, 3), np.uint8), threshold=0.8)
+    Detections(0)
     """
 
     def __init__(
@@ -115,8 +128,17 @@ class Detector:
         precision: str | None = None,
         fast_math: bool = False,
         clip: bool = True,
-        **settings: Any,
+        threads: int = 4,
+        mean: Mean = None,
+        scale: float | None = None,
+        swap_rb: bool | None = None,
+        size: tuple[int, int] | None = None,
+        threshold: float | None = None,
+        overlap: float | None = None,
+        anchors: Sequence[float] | None = None,
+        **misspelt: NoReturn,
     ) -> None:
+        refuse(misspelt, Detector.__init__)
         made = [model] if isinstance(model, Net) else [] if isinstance(model, (str, os.PathLike)) else list(model)
         if (precision is not None or fast_math) and any(isinstance(net, Net) for net in made):
             raise ModelError("precision and fast_math are chosen when a net is made: give them to Net")
@@ -124,29 +146,134 @@ class Detector:
         self.recognition = recognise_model(nets[0]) if len(nets) == 1 else None
         self.decoder = choose(nets, decoder, self.recognition)
         self.clip = clip
+        settings = {
+            "mean": mean, "scale": scale, "swap_rb": swap_rb, "size": size, "threshold": threshold, "overlap": overlap,
+            "anchors": None if anchors is None else tuple(anchors),
+        }  # fmt: skip
         self.given: Mapping[str, Any] = {name: value for name, value in settings.items() if value is not None}
         known = known_settings(self.recognition, self.decoder)
-        self.settings = self.decoder.settings.given(**known).given(**settings)
+        self.settings = self.decoder.settings.given(**known).given(**self.given)
         self.names: Mapping[int, str] = {**self.decoder.names, **known_names(self.recognition, self.decoder)}
         if labels is not None:
             self.names = names_of(labels, self.decoder.classes)
+        self.pool = DecoderPool(self.decoder, threads)
 
-    def __call__(self, picture: ImageLike) -> Detections:
-        """The detections of a picture, best first.
+    def __call__(
+        self,
+        picture: ImageLike,
+        *,
+        threshold: float | None = None,
+        overlap: float | None = None,
+        classes: Sequence[int | str] | None = None,
+        **misspelt: NoReturn,
+    ) -> Detections:
+        """The detections of a picture, best first. It may be called in several threads at once.
+
+        Parameters
+        ----------
+        picture
+            A path, an address, bytes, an open file, a Pillow image, an array or a tensor, as for `image.as_image`.
+        threshold, overlap
+            In place of the settings', for this call.
+        classes
+            Only these, by class_id or class_name.
 
         Raises
         ------
         BoxpressoError
-            When the picture cannot be read.
+            When the picture cannot be read, and for a folder or a video, which `each` takes.
         """
+        refuse(misspelt, Detector.__call__)
+        if isinstance(picture, (list, tuple)):
+            raise BoxpressoError("several pictures go to batch(pictures), or one after another to each(pictures)")
+        if isinstance(picture, (str, os.PathLike)) and (os.path.isdir(picture) or is_video(os.fspath(picture))):
+            raise BoxpressoError(f"{os.fspath(picture)} holds several pictures: for detections in detector.each(...)")
+        settings = self.changed(threshold, overlap)
         array = np.asarray(as_image(picture))
-        return self.checked(self.decoder.detect(array, self.settings), array)
+        with self.pool.borrow() as decoder:
+            detections = decoder.detect(array, settings)
+        return self._finish(detections, array, picture, classes)
 
-    def batch(self, pictures: Sequence[ImageLike]) -> list[Detections]:
-        """The detections of several pictures, in one pass of the net where it takes them so."""
+    def batch(
+        self,
+        pictures: Sequence[ImageLike],
+        *,
+        threshold: float | None = None,
+        overlap: float | None = None,
+        classes: Sequence[int | str] | None = None,
+        **misspelt: NoReturn,
+    ) -> list[Detections]:
+        """The detections of several pictures, in one pass of the net where it takes them so; see `__call__`."""
+        refuse(misspelt, Detector.batch)
+        settings = self.changed(threshold, overlap)
         arrays = [np.asarray(as_image(picture)) for picture in pictures]
-        results = self.decoder.batch(arrays, self.settings) if arrays else []
-        return [self.checked(detections, array) for detections, array in zip(results, arrays, strict=True)]
+        if not arrays:
+            return []
+        with self.pool.borrow() as decoder:
+            results = decoder.batch(arrays, settings)
+        triples = zip(results, arrays, pictures, strict=True)
+        return [self._finish(detections, array, picture, classes) for detections, array, picture in triples]
+
+    def each(
+        self,
+        source: Source | Iterable[ImageLike],
+        *,
+        batch: int = 1,
+        every: int = 1,
+        threshold: float | None = None,
+        overlap: float | None = None,
+        classes: Sequence[int | str] | None = None,
+        **misspelt: NoReturn,
+    ) -> Iterator[Detections]:
+        """The detections of many pictures, one after another, in memory that does not grow.
+
+        Parameters
+        ----------
+        source
+            A folder; a pattern such as "img/*.jpg"; a video; the number of a camera; or anything that gives pictures.
+        batch
+            How many pictures go through the net at once.
+        every
+            Of a video take each Nth frame only.
+        threshold, overlap, classes
+            As for `__call__`.
+
+        Yields
+        ------
+        Detections
+            Whose `image` is the picture's path, or the frame.
+
+        Raises
+        ------
+        BoxpressoError
+            At the first picture that cannot be read.
+
+        Examples
+        --------
+        >>> for found in detector.each("photos"):  # doctest: +SKIP
+        ...     print(found.image, len(found))
+        """
+        refuse(misspelt, Detector.each)
+        given: dict[str, Any] = {"threshold": threshold, "overlap": overlap, "classes": classes}
+        pictures = frames_of(source, every) if isinstance(source, (str, os.PathLike)) else iter(source)
+        while group := list(islice(pictures, max(1, batch))):
+            yield from self.batch(group, **given)
+
+    def changed(self, threshold: float | None = None, overlap: float | None = None) -> Settings:
+        """The settings with others for one call. Raises BoxpressoError for an overlap where nothing suppresses."""
+        if overlap is not None and not self.decoder.suppresses:
+            raise BoxpressoError(
+                f"overlap cannot be set: the decoder {self.decoder.NAME} suppresses nothing by overlap"
+            )
+        return self.settings.given(threshold=threshold, overlap=overlap)
+
+    def _finish(
+        self, detections: Detections, pixels: Numpy, picture: ImageLike, classes: Sequence[int | str] | None
+    ) -> Detections:
+        """Checked detections of the classes, with the picture that they are of."""
+        kept = pixels if hasattr(picture, "read") else picture  # a file has been read to its end
+        found = replace(self.checked(detections, pixels), image=kept)
+        return found if classes is None else found.filter(labels=classes)
 
     def checked(self, detections: Detections, picture: Numpy) -> Detections:
         """Detections with names, best first, clipped to the picture, without those that are not finite; a warning says how
@@ -163,6 +290,29 @@ class Detector:
     def describe(self) -> str:
         """The decoder and how pictures are prepared, in a line."""
         return f"{self.decoder.NAME}: {self.settings.describe()}, from a score of {self.settings.threshold:g} on"
+
+
+def refuse(misspelt: Mapping[str, object], function: Callable[..., Any]) -> None:
+    """Raises TypeError for keywords that a function does not have, with the nearest that it has."""
+    for name in misspelt:
+        known = [each.name for each in signature(function).parameters.values() if each.kind is each.KEYWORD_ONLY]
+        called = function.__qualname__.removesuffix(".__init__").removesuffix(".__call__")
+        raise TypeError(f"{called}() has no argument {name!r}{nearest(name, known)}; it has {', '.join(known)}")
+
+
+def frames_of(source: Source, every: int = 1) -> Iterator[ImageLike]:
+    """The pictures of a folder, a pattern, a video or a camera: paths of pictures, and frames of videos.
+
+    Raises BoxpressoError for a source without pictures, and at a frame that cannot be read.
+    """
+    for one in expand([os.fspath(source)]):
+        if one.kind == "picture":
+            yield one.path
+            continue
+        for item in read([one], read_image, every=every):
+            if item.error is not None:
+                raise item.error
+            yield item.picture
 
 
 def choose(nets: Sequence[Net], name: str | None = None, known: Recognition | None = None) -> Decoder:
@@ -215,6 +365,7 @@ def detect(
     threshold: float | None = None,
     labels: Labels = None,
     clip: bool = True,
+    **misspelt: NoReturn,
 ) -> list[Detection]:
     """Detects objects in a picture. For several pictures build a `Detector` once.
 
@@ -244,7 +395,7 @@ def detect(
     Returns
     -------
     list of Detection
-        Best first; RotatedDetection of a net for rotated boxes, DetailedDetection where names or landmarks are known.
+        Best first.
 
     Raises
     ------
@@ -271,8 +422,9 @@ def detect(
     ...             detection_output_param { num_classes: 2 keep_top_k: 1 nms_param { top_k: 1 } } }
     ...     layer { name: "end" type: "Silence" bottom: "data" }'''), device="cpu")
     >>> detect(net, np.zeros((20, 40, 3), np.uint8))
-    [Detection(label=1, score=0.75, box=(20.0, 10.0, 20.0, 10.0))]
+    [Detection(class_id=1, score=0.75, box=(20.0, 10.0, 20.0, 10.0))]
     """
+    refuse(misspelt, detect)
     if recognised([net]) is None:
         raise UnrecognisedError(f"{no_detections(net)}; its outputs are: {', '.join(net.outputs) or 'none'}")
     detector = Detector(

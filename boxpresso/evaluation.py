@@ -20,6 +20,7 @@ from .data.coco import Coco, dataset_of, evaluate_coco
 from .data.errors import DataError, extra
 from .data.evaluation import Curve, Shapes, average_precision, curves
 from .data.folders import Scene
+from .decoders.detections import class_id_of
 from .detection import Detections, Detector
 from .drawing import PALETTE
 from .image import read_image
@@ -380,9 +381,9 @@ def find(
 def detection_rows(rows: Iterable[Any]) -> list[Any]:
     """Detections as rows (label, score, xmin, ymin, xmax, ymax)."""
     if isinstance(rows, Detections):
-        table = np.column_stack([rows.labels, rows.scores.astype(np.float64), rows.boxes.astype(np.float64)])
+        table = np.column_stack([rows.class_ids, rows.scores.astype(np.float64), rows.boxes.astype(np.float64)])
         return list(map(tuple, table.tolist()))
-    return [(getattr(row, "number", row.label), row.score, *row.box) if hasattr(row, "box") else row for row in rows]
+    return [(class_id_of(row), row.score, *row.box) if hasattr(row, "box") else row for row in rows]
 
 
 def truth_rows(rows: Any) -> list[Any]:
@@ -397,9 +398,9 @@ def corner_rows(rows: Iterable[Any]) -> list[Any]:
     if isinstance(rows, Detections):
         quads = quadrilaterals(rows.boxes) if rows.quadrilaterals is None else rows.quadrilaterals
         numbers = quads.reshape(len(rows), 8).astype(np.float64)
-        return list(map(tuple, np.column_stack([rows.labels, rows.scores.astype(np.float64), numbers]).tolist()))
+        return list(map(tuple, np.column_stack([rows.class_ids, rows.scores.astype(np.float64), numbers]).tolist()))
     return [
-        (getattr(row, "number", row.label), row.score, *corners_of(where(row)))
+        (class_id_of(row), row.score, *corners_of(where(row)))
         if hasattr(row, "box")
         else (*row[:2], *corners_of(row[2:]))
         for row in rows

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import os
-from typing import Any
+from typing import Any, Union
+
+Options = Union[argparse.ArgumentParser, "argparse._ArgumentGroup"]
 
 
 def model(parser: argparse.ArgumentParser, weights: bool) -> None:
@@ -49,7 +51,7 @@ def html(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--html", metavar="FILE", help=text)
 
 
-def preparation(parser: argparse.ArgumentParser) -> None:
+def preparation(parser: Options) -> None:
     """How pictures become the input of the net."""
     add = parser.add_argument
     add("--mean", metavar="M", type=mean, help="subtract this: one number, B,G,R, or a .binaryproto or .npy file")
@@ -59,22 +61,27 @@ def preparation(parser: argparse.ArgumentParser) -> None:
     add("--size", metavar="WxH", type=width_height, help="resize pictures to this, not to what MODEL says")
 
 
-def detector(parser: argparse.ArgumentParser) -> None:
-    """Which decoder reads the outputs of MODEL, how pictures are prepared, and which detections are given."""
+def which(parser: Options) -> None:
+    """Which detections are given, and what they are called."""
+    add = parser.add_argument
+    text = "leave out what scores less, 0 to 1 (default: the decoder's, mostly 0.5)"
+    add("--threshold", metavar="T", type=share, help=text)
+    add("--labels", metavar="FILE", help="names of the classes: one per line, background first, or a labelmap.prototxt")
+
+
+def detector(parser: Options) -> None:
+    """Which decoder reads the outputs of MODEL, how pictures are prepared, and which boxes suppress others."""
     add = parser.add_argument
     add("--as", metavar="NAME", dest="decoder", help="the decoder that reads the outputs (default: recognised)")
     preparation(parser)
-    text = "leave out what scores less, 0 to 1 (default: the decoder's, mostly 0.5)"
-    add("--threshold", metavar="T", type=share, help=text)
     text = "the overlap from which on a better detection suppresses another (default: the decoder's)"
     add("--overlap", metavar="T", type=share, help=text)
     text = "widths and heights in turn, of a YOLO that ends in raw maps, the finest map first: W,H,W,H,.."
     add("--anchors", metavar="W,H,..", type=numbers, help=text)
-    add("--labels", metavar="FILE", help="names of the classes: one per line, background first, or a labelmap.prototxt")
     clipped(parser)
 
 
-def clipped(parser: argparse.ArgumentParser) -> None:
+def clipped(parser: Options) -> None:
     """Whether boxes end at the edges of their picture."""
     text = "clip boxes to their picture, and leave out those that lie outside it (default: yes)"
     parser.add_argument("--clip", action=argparse.BooleanOptionalAction, default=True, help=text)
@@ -90,13 +97,13 @@ def phase(parser: argparse.ArgumentParser) -> None:
     add("--stage", metavar="NAME", action="append", default=[], help=text)
 
 
-def device(parser: argparse.ArgumentParser) -> None:
+def device(parser: Options) -> None:
     """Where the net runs."""
     text = "cpu, cuda or cuda:N (default: $BOXPRESSO_DEVICE, else a GPU if one answers)"
     parser.add_argument("--device", metavar="D", help=text)
 
 
-def memory(parser: argparse.ArgumentParser, default: str = "nowhere") -> None:
+def memory(parser: Options, default: str = "nowhere") -> None:
     """How much memory a net may take, and where it may write; `default`: where without a word."""
     text = "refuse a net whose blobs and parameters take more than this, such as 500M or 2G (default: all there is)"
     parser.add_argument("--memory-limit", metavar="N", type=byte_count, help=text)
@@ -110,7 +117,7 @@ def of_net(args: argparse.Namespace) -> dict[str, Any]:
     return {name: getattr(args, name) for name in ("python_layers", "write_below", "memory_limit")}
 
 
-def python_layers(parser: argparse.ArgumentParser) -> None:
+def python_layers(parser: Options) -> None:
     """Which modules layers of type Python may come from."""
     text = (
         "import this module for layers of type Python, or of a type of your own, which a prototxt alone may not; may be "

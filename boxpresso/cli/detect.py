@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from argparse import ArgumentParser, Namespace
+from argparse import SUPPRESS, ArgumentParser, Namespace
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ..proto.errors import BoxpressoError, visible
 from ..tables import table
 from . import arguments
-from .model import WEIGHTS, open_detector
+from .model import MODEL, WEIGHTS, open_detector
 from .output import Progress, complain
 
 if TYPE_CHECKING:
@@ -32,18 +32,20 @@ YOLO, Faster R-CNN, faces, text, poses, segmentation, classification .. The
 decoder is recognised by the model's layers and outputs; --as names another
 (docs/detectors.md describes each). For a cascade such as MTCNN or PCN, MODEL is
 the folder with its files, and there are no WEIGHTS; or both are lists, with
-commas between the files.
+commas between the files. MODEL may also be the name of a public model that is
+fetched once, without WEIGHTS: boxpresso models --get lists them.
 
 IMAGE is a picture, a folder of them, a pattern such as 'img/*.jpg', a video
-(.mp4, .avi ..; pip install 'boxpresso[video]') or the number of a camera. For
-each picture a table is printed, and a copy with the boxes drawn is written
-beside it, as NAME.detections.png, where there are any; of a video a copy of the
-whole, NAME.detections.mp4. What cannot be read is named and passed over.
+(.mp4, .avi ..; pip install 'boxpresso[video]'), the number of a camera, or an
+address (https://..). For each picture a table is printed. --out writes copies
+with the boxes drawn, where there are any, as NAME.detections.png into a folder,
+or as the file that it names; of a video a copy of the whole; --draw writes them
+beside the pictures. What cannot be read is named and passed over.
 
 Pictures must be prepared as in training. A well-known public model is
 recognised by its layers (boxpresso models); for another the decoder's usual
 mean, scale and order of colours are taken. --mean, --scale and --swap-rb
-replace them; --explain says what is taken from where. The input is (pixel -
+replace them; -v says what is taken from where. The input is (pixel -
 mean) * scale, with pixels from 0 to 255 in the order blue, green, red, resized
 to the size that MODEL says.
 
@@ -53,6 +55,7 @@ printed.
 """
 EPILOG = """\
 examples:
+  boxpresso detect ultralight-face people.jpg
   boxpresso detect deploy.prototxt ssd300.caffemodel street.jpg \\
       --mean 104,117,123 --labels labelmap_voc.prototxt
   boxpresso detect deploy.prototxt mobilenet_ssd.caffemodel *.jpg \\
@@ -70,32 +73,38 @@ MANY = 10  # pictures, from which on the failed ones are counted at the end
 def add_arguments(parser: ArgumentParser) -> None:
     """Adds the arguments of the verb."""
     add = parser.add_argument
-    add("model", metavar="MODEL", help="the net, a .prototxt; of a cascade the folder, or A.prototxt,B.prototxt,..")
+    add("model", metavar="MODEL", help=MODEL)
     add("weights", metavar="WEIGHTS", nargs="?", help="its weights, a .caffemodel or .h5; none for a folder")
-    arguments.python_layers(parser)
-    arguments.memory(parser)
-    add("images", metavar="IMAGE", nargs="+", help="pictures, folders, patterns, videos, or numbers of cameras")
-    arguments.detector(parser)
     add(
-        "--out",
-        metavar="PATH",
-        help="folder for the drawn copies; for one picture the file (.png ..); a video (.mp4 ..)",
+        "images",
+        metavar="IMAGE",
+        nargs="+",
+        help="pictures, addresses, folders, patterns, videos, or numbers of cameras",
     )
-    add("--no-drawing", action="store_true", help="write no pictures and no videos")
-    add(
-        "--every",
-        metavar="N",
-        type=arguments.positive,
-        default=1,
-        help="of a video or a camera take each Nth frame only",
-    )
-    add("--frames", metavar="N", type=arguments.positive, help="take at most N frames of each video or camera")
-    add("--batch", metavar="N", type=arguments.positive, default=1, help="pictures in one pass of the net (default: 1)")
-    add("--explain", action="store_true", help="say what is assumed of the model, and why")
+    common = parser.add_argument_group("common options")
+    add = common.add_argument
+    text = "draw the detections: a folder for the copies; for one picture the file (.png ..); a video (.mp4 ..)"
+    add("--out", metavar="PATH", help=text)
+    add("--draw", action="store_true", help="draw them beside each picture, as NAME.detections.png")
+    arguments.which(common)
     add("--json", action="store_true", help="print one JSON list in place of tables; boxes are in pixels")
+    arguments.device(common)
+    add("-q", "--quiet", action="store_true", help="one line a picture, and one a second of a video, without tables")
+    text = "say what is assumed of the model, and where each setting is from"
+    add("-v", "--verbose", "--explain", dest="explain", action="store_true", help=text)
+    add = parser.add_argument_group("more results").add_argument
     add("--coco", metavar="FILE", help="write all detections there as COCO's results")
     add("--voc", metavar="FOLDER", help="write each picture's detections there as VOC's annotation, NAME.xml")
-    arguments.device(parser)
+    add("--no-drawing", action="store_true", help=SUPPRESS)  # the default, which was another once
+    arguments.detector(parser.add_argument_group("how pictures are prepared and outputs read"))
+    add = parser.add_argument_group("many pictures").add_argument
+    text = "of a video or a camera take each Nth frame only"
+    add("--every", metavar="N", type=arguments.positive, default=1, help=text)
+    add("--frames", metavar="N", type=arguments.positive, help="take at most N frames of each video or camera")
+    add("--batch", metavar="N", type=arguments.positive, default=1, help="pictures in one pass of the net (default: 1)")
+    limits = parser.add_argument_group("limits")
+    arguments.memory(limits)
+    arguments.python_layers(limits)
 
 
 def run(args: Namespace) -> int:
@@ -123,10 +132,10 @@ def run(args: Namespace) -> int:
         channels, width, height = picture_input(net, detector.settings.size, others)[1:]
         if args.mean is not None:
             mean_array(args.mean, channels, width, height)  # a wrong one is one error, not one for each picture
-    said = explain(detector) if args.explain else [] if args.json else [assumed(detector)]
+    said = explain(detector) if args.explain else [] if args.json or args.quiet else [assumed(detector)]
     for line in filter(None, said):
         print(visible(line), file=sys.stderr if args.json or not args.explain else sys.stdout, flush=True)
-    places = {} if args.no_drawing else places_of(sources, args.out)
+    places = places_of(sources, args.out) if args.out is not None or args.draw else {}
     saved: list[dict[str, Any]] = []
     results, failed = work(detector, sources, places, args, saved)
     status = 1 if failed else 0
@@ -150,7 +159,7 @@ def work(
     results: list[dict[str, Any]] = []
     progress, done, failed = Progress("detect", "pictures"), 0, 0
     total: int | None = sum(source.kind == "picture" for source in sources)
-    names = names_of(sources)
+    names, seconds = names_of(sources), Seconds(progress)
     ids = dict(zip(sources, image_ids([source.path for source in sources])))
     with DrawnCopies(places) as drawings:
         for group in batches(read(sources, read_image, every=args.every, frames=args.frames), args.batch):
@@ -168,12 +177,16 @@ def work(
                 done += 1
                 if args.json:
                     results.append(result)
+                elif args.quiet and item.frame is not None and item.error is None:
+                    seconds.add(item, len(found[i]))
                 elif "width" in result:
-                    print("\n".join(describe(result, item.name, found[i].kind)), flush=True)
+                    lines = describe(result, item.name, found[i].kind)
+                    print("\n".join(lines[:1] if args.quiet else lines), flush=True)
             moving = group[0].source.kind != "picture"
             total = total if not moving else group[0].total if len(sources) == 1 else None
             if len(sources) > 1 or moving:
                 progress.tell(done, total)
+        seconds.end()
         progress.end()
         for error in drawings.end():
             complain(error)
@@ -183,6 +196,33 @@ def work(
     for place in [] if args.json else drawings.videos:
         print(f"drawn in {place}")
     return results, failed
+
+
+class Seconds:
+    """Prints a line for each second of a video: how many frames were taken, and how many detections are in them."""
+
+    def __init__(self, progress: Progress) -> None:
+        self.progress = progress
+        self.now: tuple[str, int] | None = None  # of which source, and which second
+        self.frames = self.detections = 0
+
+    def add(self, item: Item, detections: int) -> None:
+        """Counts a frame; without a time its second is its number."""
+        at = (item.source.name, int(item.time if item.time is not None else item.frame or 0))
+        if at != self.now:
+            self.end()
+            self.now = at
+        self.frames += 1
+        self.detections += detections
+
+    def end(self) -> None:
+        """Prints the line of the last second."""
+        if self.now is not None:
+            self.progress.clear()
+            name, second = self.now
+            more = "s" * (self.frames != 1), "s" * (self.detections != 1)
+            print(f"{name} {second} s: {self.frames} frame{more[0]}, {self.detections} detection{more[1]}", flush=True)
+        self.now, self.frames, self.detections = None, 0, 0
 
 
 def names_of(sources: Sequence[Source]) -> dict[Source, str]:
@@ -201,8 +241,11 @@ def names_of(sources: Sequence[Source]) -> dict[Source, str]:
 
 
 def move_image(args: Namespace) -> None:
-    """Where MODEL is a folder, the second word is a picture, not WEIGHTS."""
-    if args.weights and os.path.isdir(args.model) and not args.weights.lower().endswith(WEIGHTS):
+    """Where MODEL is a folder or the name of a public model, the second word is a picture, not WEIGHTS."""
+    from ..decoders.files import is_name
+
+    alone = os.path.isdir(args.model) or is_name(args.model)
+    if args.weights and alone and not args.weights.lower().endswith(WEIGHTS):
         args.images.insert(0, args.weights)
         args.weights = None
 
@@ -271,7 +314,7 @@ def describe(result: dict[str, Any], name: str, kind: str = "boxes") -> list[str
         sides = [] if kind == "classes" else ["left", "top", "right", "bottom"]
         columns = ["label", "score", *sides]
         cells = [
-            [d["name"] or str(d["label"]), f"{d['score']:.3f}", *(f"{v:.1f}" for v in d["box"][: len(sides)])]
+            [d["class_name"] or str(d["class_id"]), f"{d['score']:.3f}", *(f"{v:.1f}" for v in d["box"][: len(sides)])]
             for d in detections
         ]
         for name in ("angle", "landmarks", "mask"):

@@ -10,10 +10,10 @@ import sys
 import warnings
 from collections.abc import Sequence
 from contextlib import redirect_stdout, suppress
-from typing import Protocol, TextIO
+from typing import Any, NoReturn, Protocol, TextIO
 
 from .. import __version__
-from ..proto.errors import NOTE, BoxpressoError
+from ..proto.errors import NOTE, BoxpressoError, nearest, visible
 from . import (
     convert,
     detect,
@@ -93,9 +93,43 @@ class Help(argparse.RawDescriptionHelpFormatter):
         self._action_max_length = 16  # argparse forgets that verbs are indented
 
 
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors offer the nearest verb or option, and say where the help is."""
+
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """As argparse's; what is left over is told by the verb's own parser, which knows the options."""
+        parsed, rest = self.parse_known_args(args, namespace)
+        if rest:
+            own: Parser = getattr(parsed, "parser", self)
+            known = [
+                name for action in own._actions for name in action.option_strings if action.help != argparse.SUPPRESS
+            ]
+            unknown = [word for word in rest if word.startswith("-") and word != "--"]
+            if not unknown:
+                own.error(f"there is no place for {' '.join(rest)}")
+            name = unknown[0].partition("=")[0]
+            own.error(f"there is no option {name}{nearest(name, known)}")
+        return parsed
+
+    def shorten_usage(self) -> None:
+        """Of the usage only what must be said stays: there are too many options to read in it."""
+        needed = [action for action in self._actions if action.required or not action.option_strings]
+        formatter = self._get_formatter()
+        formatter.add_usage(f"{self.prog} [options]", [], [], prefix="")
+        formatter.add_usage(None, needed, [], prefix="")
+        head, rest = formatter.format_help().strip().split("\n\n", 1)
+        self.usage = f"{head} {rest.removeprefix(self.prog).strip()}".strip()
+
+    def error(self, message: str) -> NoReturn:
+        """The usage, what is wrong, and where more is said; the status is 2."""
+        text = f"{self.format_usage()}boxpresso: error: {message}\n  {self.prog} --help lists what there is"
+        print(visible(text), file=sys.stderr)
+        raise SystemExit(2)
+
+
 def make_parser(only: str | None = None) -> argparse.ArgumentParser:
     """The parser of the whole command line; with `only`, of the verbs it is the one that knows its arguments."""
-    parser = argparse.ArgumentParser(prog="boxpresso", description=ABOUT, epilog=ENVIRONMENT, formatter_class=Help)
+    parser = Parser(prog="boxpresso", description=ABOUT, epilog=ENVIRONMENT, formatter_class=Help)
     parser.add_argument("--version", action="version", version=f"boxpresso {__version__}")
     parsers = parser.add_subparsers(dest="verb", metavar="VERB", title="verbs")
     for verb in VERBS:
@@ -104,7 +138,8 @@ def make_parser(only: str | None = None) -> argparse.ArgumentParser:
         )
         if only in (None, verb.NAME):
             verb.add_arguments(own)
-        own.set_defaults(module=verb)
+            own.shorten_usage()
+        own.set_defaults(module=verb, parser=own)
     return parser
 
 
@@ -125,8 +160,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     words = list(sys.argv[1:] if argv is None else argv)
     first = words[0] if words else None
-    parser = make_parser(first if first in [verb.NAME for verb in VERBS] else None)
+    names = [verb.NAME for verb in VERBS]
+    parser = make_parser(first if first in names else None)
     try:
+        if first is not None and not first.startswith("-") and first not in names:
+            parser.error(f"there is no verb {first!r}{nearest(first, names)}")
         args = parser.parse_args(words)
         args.words = words  # for reports, which say what made them
     except SystemExit as stop:  # --help, --version, wrong usage

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from ..detection import Detector
     from ..net import Net
 
+MODEL = "the net, a .prototxt; of a cascade the folder, or A.prototxt,B.prototxt,..; or a public model's name"
+MODELS = (".prototxt", ".pt", ".pbtxt", ".txt")
 WEIGHTS = (".caffemodel", ".h5", ".hdf5")  # endings of the second argument
 
 
@@ -31,10 +33,13 @@ def open_detector(args: Namespace, after: str = "") -> Detector:
 
     Raises ModelError for files that cannot be used, UnrecognisedError where no decoder reads the outputs.
     """
-    from ..decoders.files import open_nets
+    from ..decoders.files import is_name, open_nets
+    from ..decoders.published import unknown
     from ..detection import Detector
 
-    if not args.weights and not os.path.isdir(args.model):
+    if not args.weights and not os.path.isdir(args.model) and not is_name(args.model):
+        if not os.path.exists(args.model) and not args.model.endswith(MODELS) and "," not in args.model:
+            raise ModelError(unknown(args.model))
         more = (f" {after}", f" and {after}") if after else ("", "")
         named = getattr(args, "images", [])
         if named and named[-1].lower().endswith(WEIGHTS):  # the parser takes a single word for IMAGE

@@ -50,6 +50,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--float32", metavar="LAYER", action="append", default=[], help="leave this layer in float; may be repeated")
     add("--no-speed", action="store_true", help="do not look at times: 8 bits wherever the accuracy bears it")
     add("--json", action="store_true", help="print JSON in place of the table")
+    arguments.which(parser)
     arguments.detector(parser)
 
 

@@ -13,7 +13,7 @@ from typing import NoReturn
 
 from ..proto.errors import BoxpressoError, DeviceLost
 from . import arguments
-from .model import open_detector
+from .model import MODEL, open_detector
 from .output import complain, warn
 
 NAME = "serve"
@@ -33,6 +33,7 @@ ends it.
 """
 EPILOG = """\
 examples:
+  boxpresso serve ultralight-face --open
   boxpresso serve deploy.prototxt ssd300.caffemodel --open
   boxpresso serve models/mtcnn --examples photos --port 0
   curl -F file=@street.jpg 'http://127.0.0.1:8000/api/detect?score=0.3'
@@ -43,16 +44,19 @@ NEEDED = ("fastapi", "uvicorn", "python_multipart")
 def add_arguments(parser: ArgumentParser) -> None:
     """Adds the arguments of the verb."""
     add = parser.add_argument
-    add("model", metavar="MODEL", help="the net, a .prototxt; of a cascade the folder, or A.prototxt,B.prototxt,..")
+    add("model", metavar="MODEL", help=MODEL)
     add("weights", metavar="WEIGHTS", nargs="?", help="its weights, a .caffemodel or .h5; none for a folder")
-    arguments.python_layers(parser)
-    arguments.memory(parser)
-    arguments.detector(parser)
-    arguments.device(parser)
-    add("--host", metavar="H", default="127.0.0.1", help="the address to listen on (default: 127.0.0.1)")
-    add("--port", metavar="P", type=port, default=8000, help="the port, 0 for any that is free (default: 8000)")
+    common = parser.add_argument_group("common options")
+    add = common.add_argument
+    arguments.which(common)
     add("--open", action="store_true", help="open the page in a browser")
     add("--examples", metavar="FOLDER", help="offer the pictures of this folder on the page")
+    add("--port", metavar="P", type=port, default=8000, help="the port, 0 for any that is free (default: 8000)")
+    add("--host", metavar="H", default="127.0.0.1", help="the address to listen on (default: 127.0.0.1)")
+    arguments.device(common)
+    arguments.detector(parser.add_argument_group("how pictures are prepared and outputs read"))
+    limits = parser.add_argument_group("limits")
+    add = limits.add_argument
     text = "refuse uploads of more bytes than this (default: 32M)"
     add("--max-upload", metavar="N", type=arguments.byte_count, default=32 << 20, help=text)
     text = "end a request that takes longer (default: 60)"
@@ -63,6 +67,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--allow-host", metavar="NAME", action="append", default=[], help=text)
     text = "pages from there, such as https://example.org, may use the server; may be repeated"
     add("--allow-origin", metavar="ORIGIN", type=origin, action="append", default=[], help=text)
+    arguments.memory(limits)
+    arguments.python_layers(limits)
 
 
 def run(args: Namespace) -> int:

@@ -29,7 +29,8 @@ class Settings:
     threshold
         The lowest score.
     overlap
-        The intersection over union from which on a better detection suppresses another; None where the net does so itself.
+        The intersection over union from which on a better detection suppresses another; None is what the net's own layer
+        says, where that suppresses.
     anchors
         Of YOLO's raw maps: widths and heights in turn, the finest map first; None for those of a well-known configuration.
     """
@@ -101,8 +102,13 @@ class Decoder(ABC):
         return all(cls.signs(nets).values())
 
     @property
+    def suppresses(self) -> bool:
+        """Whether `overlap` has a meaning: the decoder, or a layer of its net, leaves out boxes that overlap better ones."""
+        return self.SETTINGS.overlap is not None
+
+    @property
     def names(self) -> Mapping[int, str]:
-        """{label: name}, as far as the decoder knows them."""
+        """{class_id: class_name}, as far as the decoder knows them."""
         return self.NAMES
 
     @property
@@ -136,9 +142,12 @@ class OneNet(Decoder):
     def read(self, values: dict[str, Numpy], shape: tuple[int, int], settings: Settings) -> Detections:
         """The detections of the net's outputs for one picture of shape (height, width)."""
 
+    def run(self, inputs: dict[str, Any], settings: Settings) -> dict[str, Numpy]:
+        """The outputs of a pass of the net."""
+        return self.net.forward(self.blobs, **inputs)
+
     def detect(self, pixels: Numpy, settings: Settings) -> Detections:
-        inputs: dict[str, Any] = self.inputs(pixels, settings)
-        values = self.net.forward(self.blobs, **inputs)
+        values = self.run(self.inputs(pixels, settings), settings)
         return self.read(values, (pixels.shape[0], pixels.shape[1]), settings)
 
     def part(self, values: dict[str, Numpy], index: int, count: int) -> dict[str, Numpy] | None:
@@ -156,7 +165,7 @@ class OneNet(Decoder):
             return super().batch(pictures, settings)
         joined: dict[str, Any] = {name: np.concatenate([each[name] for each in inputs]) for name in inputs[0]}
         try:
-            values = self.net.forward(self.blobs, **joined)
+            values = self.run(joined, settings)
         except LayerError:  # a layer that is made for one picture
             return super().batch(pictures, settings)
         wanted = {name: values[name] for name in self.blobs}

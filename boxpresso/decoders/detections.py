@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import base64
+import html
+import importlib
+import io
+import json
+import os
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
 from typing import Any, Union, overload
 
 import numpy as np
+from PIL import Image as PillowModule
+from PIL.Image import Image as PillowImage
 
+from ..data.image import ImageLike, as_image
 from ..device import open_device
 from ..layers.detection.suppress import suppress_boxes
 from ..proto.errors import BoxpressoError
@@ -15,78 +26,86 @@ from ..proto.errors import BoxpressoError
 Numpy = np.ndarray[Any, Any]
 Box = tuple[float, float, float, float]
 Point = tuple[float, float]
+THUMBNAIL, LISTED = 800, 20  # in a notebook: pixels of the longer side, and rows of the table
 KINDS = ("boxes", "classes", "segments", "picture")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Detection:
     """One object.
 
     Attributes
     ----------
-    label
-        The name of its class where names are known, else its number, as the net numbers classes.
+    class_id
+        The number of its class, as the net numbers classes.
     score
         From 0 to 1.
     box
-        Left, top, right and bottom in pixels of the picture as it is shown (after its EXIF turn), clipped to it; with
-        `Detector(clip=False)` the box of an object that is partly outside the picture may be too.
+        Left, top, right and bottom (xyxy) in pixels of the picture as it is shown (after its EXIF turn), clipped to it; with
+        `Detector(clip=False)` the box of an object that is partly outside the picture may be too. Of a rotated object it is
+        the upright box around it.
+    rotated
+        Of a net for rotated boxes: centre x, centre y, height, width, and the angle in degrees, anti-clockwise; else None.
+    class_name
+        The name of its class, None where it is not known.
+    angle
+        By how many degrees the object is turned, anti-clockwise; None where that is not known.
+    quadrilateral
+        Its four corners (x, y), the top left one of the upright object first, then clockwise; or None.
+    landmarks
+        Points (x, y) in the decoder's order, None for one that was not found; or None.
+    mask
+        (H, W) of the picture, bool: the object's pixels; or None.
+    label, number, name
+        Older names: class_name where it is known, else class_id; class_id; class_name.
+
+    Examples
+    --------
+    >>> found = Detection(7, 0.5, (1.0, 2.0, 3.0, 4.0), class_name="cat")
+    >>> found, found.label
+    (Detection(class_id=7, score=0.5, box=(1.0, 2.0, 3.0, 4.0), class_name='cat'), 'cat')
     """
 
-    label: int | str
+    class_id: int
     score: float
     box: Box
+    rotated: tuple[float, float, float, float, float] | None = None
+    class_name: str | None = field(default=None, kw_only=True)
+    angle: float | None = field(default=None, kw_only=True)
+    quadrilateral: tuple[Point, ...] | None = field(default=None, kw_only=True)
+    landmarks: tuple[Point | None, ...] | None = field(default=None, kw_only=True)
+    mask: Numpy | None = field(default=None, kw_only=True, compare=False)
+
+    def __post_init__(self) -> None:
+        if isinstance(self.class_id, str):
+            raise BoxpressoError(
+                f"the number of the class {self.class_id!r} is not known: Detection(class_id, score, box, class_name=..)"
+            )
+
+    @property
+    def label(self) -> int | str:
+        """An older name: class_name where it is known, else class_id."""
+        return self.class_id if self.class_name is None else self.class_name
 
     @property
     def number(self) -> int:
-        """The number of its class, as the net numbers classes."""
-        if isinstance(self.label, str):
-            raise BoxpressoError(f"the number of the class {self.label!r} is not known; give labels as numbers")
-        return self.label
+        """An older name of class_id."""
+        return self.class_id
+
+    @property
+    def name(self) -> str | None:
+        """An older name of class_name."""
+        return self.class_name
+
+    def __repr__(self) -> str:
+        values = {f.name: getattr(self, f.name) for f in fields(self)}
+        if self.mask is not None:
+            values["mask"] = f"{int(self.mask.sum())} pixels of {self.mask.shape[1]} x {self.mask.shape[0]}"
+        told = ", ".join(f"{name}={value!r}" for name, value in values.items() if value is not None)
+        return f"Detection({told})"
 
 
-@dataclass(frozen=True)
-class RotatedDetection(Detection):
-    """One object of a net for rotated boxes; `box` is the upright box around `rotated`.
-
-    Attributes
-    ----------
-    rotated
-        Centre x, centre y, height, width, and the angle in degrees, anti-clockwise.
-    """
-
-    rotated: tuple[float, float, float, float, float]
-
-
-@dataclass(frozen=True)
-class DetailedDetection(Detection):
-    """One object of which more is known than its class and its upright box.
-
-    Attributes
-    ----------
-    number
-        The number of its class, as the net numbers classes.
-    name
-        The name of its class, None where it is not known.
-    rotated
-        As of RotatedDetection, None for an upright box.
-    angle
-        By how many degrees the object is turned, anti-clockwise.
-    quadrilateral
-        Its four corners (x, y), the top left one of the upright object first, then clockwise.
-    landmarks
-        Points (x, y) in the decoder's order; None for one that was not found.
-    mask
-        (H, W) of the picture, bool: the object's pixels.
-    """
-
-    number: int = 0
-    name: str | None = None
-    rotated: tuple[float, float, float, float, float] | None = None
-    angle: float | None = None
-    quadrilateral: tuple[Point, ...] | None = None
-    landmarks: tuple[Point | None, ...] | None = None
-    mask: Numpy | None = field(default=None, repr=False, compare=False)
+RotatedDetection = DetailedDetection = Detection  # older names
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,10 +118,10 @@ class Detections(Sequence[Detection]):
         (N, 4) float32: left, top, right, bottom.
     scores
         (N,) float32, from 0 to 1.
-    labels
-        (N,) int64, as the net numbers classes.
+    class_ids
+        (N,) int64, as the net numbers classes. `labels` is an older name.
     names
-        {label: name}.
+        {class_id: class_name}.
     angles
         (N,) float32, degrees, anti-clockwise; or None.
     quadrilaterals
@@ -120,6 +139,9 @@ class Detections(Sequence[Detection]):
         "boxes"; "classes", of the whole picture; "segments", a class of each pixel; "picture", where the result is `picture`.
     picture
         (H, W) or (H, W, 3) uint8 in RGB order: what a net gives that makes a picture; or None.
+    image
+        The picture that they are of, as it was given (a path, an array ..), for `plot`, `show` and `save`; None where it is
+        not known.
 
     Raises
     ------
@@ -129,15 +151,17 @@ class Detections(Sequence[Detection]):
     Examples
     --------
     >>> found = Detections([[0, 0, 10, 10], [1, 1, 10, 10]], [0.9, 0.6], [1, 2], {1: "cat"})
-    >>> len(found), found[0].label, found[1].label, found.boxes.shape
+    >>> len(found), found[0].class_name, found[1].class_id, found.boxes.shape
     (2, 'cat', 2, (2, 4))
     >>> found[found.scores > 0.7]
     Detections(1: cat 0.90 (0, 0, 10, 10))
+    >>> found[found.class_ids == 2].class_names
+    [None]
     """
 
     boxes: Numpy
     scores: Numpy
-    labels: Numpy
+    class_ids: Numpy
     names: Mapping[int, str] = field(default_factory=dict)
     angles: Numpy | None = None
     quadrilaterals: Numpy | None = None
@@ -147,13 +171,14 @@ class Detections(Sequence[Detection]):
     links: tuple[tuple[int, int], ...] = ()
     kind: str = "boxes"
     picture: Numpy | None = None
+    image: ImageLike | None = None
 
     def __post_init__(self) -> None:
         count = np.size(self.scores)
         wanted: dict[str, tuple[Any, tuple[int, ...]]] = {
             "boxes": (np.float32, (count, 4)),
             "scores": (np.float32, (count,)),
-            "labels": (np.int64, (count,)),
+            "class_ids": (np.int64, (count,)),
             "angles": (np.float32, (count,)),
             "quadrilaterals": (np.float32, (count, 4, 2)),
             "landmarks": (np.float32, (count, -1, 2)),
@@ -195,7 +220,8 @@ class Detections(Sequence[Detection]):
                     raise BoxpressoError(
                         f"label {label} is {names[label]!r} in one of the detections, {name!r} in another"
                     )
-        joined: dict[str, Any] = {}
+        image = parts[0].image if all(part.image is parts[0].image for part in parts) else None
+        joined: dict[str, Any] = {"image": image}
         rows = [part for part in parts if len(part)] or list(parts[:1])
         for name in ARRAYS:
             values = [getattr(part, name) for part in rows]
@@ -231,25 +257,32 @@ class Detections(Sequence[Detection]):
 
     def row(self, i: int) -> Detection:
         """Detection `i` as plain Python values."""
-        number, score, box = int(self.labels[i]), float(self.scores[i]), plain(self.boxes[i])
-        name = self.names.get(number)
-        label = number if name is None else name
-        extra = any(value is not None for value in (self.landmarks, self.masks, self.quadrilaterals, self.angles))
-        if name is None and not extra:
-            return Detection(number, score, box)
-        turned = plain(self.rotated[i]) if self.angles is not None and self.quadrilaterals is not None else None
-        if name is None and turned is not None and self.landmarks is None and self.masks is None:
-            return RotatedDetection(number, score, box, turned)
+        class_id, score, box = int(self.class_ids[i]), float(self.scores[i]), plain(self.boxes[i])
         points = None
         if self.landmarks is not None:
             points = tuple(plain(p) if np.isfinite(p).all() else None for p in self.landmarks[i])
-        return DetailedDetection(
-            label, score, box, number, name, turned,
-            None if self.angles is None else float(self.angles[i]),
-            None if self.quadrilaterals is None else tuple(plain(p) for p in self.quadrilaterals[i]),
-            points,
-            None if self.masks is None else self.masks[i],
-        )  # fmt: skip
+        turned = self.angles is not None and self.quadrilaterals is not None
+        return Detection(
+            class_id,
+            score,
+            box,
+            plain(self.rotated[i]) if turned else None,
+            class_name=self.names.get(class_id),
+            angle=None if self.angles is None else float(self.angles[i]),
+            quadrilateral=None if self.quadrilaterals is None else tuple(plain(p) for p in self.quadrilaterals[i]),
+            landmarks=points,
+            mask=None if self.masks is None else self.masks[i],
+        )
+
+    @property
+    def labels(self) -> Numpy:
+        """An older name of class_ids."""
+        return self.class_ids
+
+    @property
+    def class_names(self) -> list[str | None]:
+        """The name of each one's class, None where it is not known."""
+        return [self.names.get(class_id) for class_id in self.class_ids.tolist()]
 
     @property
     def rotated(self) -> Numpy:
@@ -265,15 +298,160 @@ class Detections(Sequence[Detection]):
 
     def label(self, i: int) -> str:
         """The name of detection `i`'s class, or "label 3"."""
-        return self.names.get(int(self.labels[i])) or f"label {self.labels[i]}"
+        return self.names.get(int(self.class_ids[i])) or f"label {self.class_ids[i]}"
 
     def filter(self, score: float = 0.0, labels: Sequence[int | str] | None = None) -> Detections:
         """The detections of at least this score, and of these classes, given by number or name."""
         keep = self.scores >= np.float32(score)
         if labels is not None:
-            numbers = [n for n in set(self.labels.tolist()) if n in labels or self.names.get(n) in labels]
-            keep &= np.isin(self.labels, np.array(numbers, np.int64))
+            numbers = [n for n in set(self.class_ids.tolist()) if n in labels or self.names.get(n) in labels]
+            keep &= np.isin(self.class_ids, np.array(numbers, np.int64))
         return self.take(keep)
+
+    # What people do with them
+
+    def plot(self, image: ImageLike | None = None) -> PillowImage:
+        """A copy of the picture with boxes, names and scores drawn, as a Pillow image; see `boxpresso.drawing`.
+
+        Parameters
+        ----------
+        image
+            The picture; by default the one that they are of, which is read again where it was given as a path.
+
+        Raises
+        ------
+        BoxpressoError
+            Where the picture is neither given nor known, or cannot be read.
+        """
+        from .drawing import draw
+
+        if image is None and self.picture is not None:
+            image = self.picture  # of which nothing is drawn: it is the result itself
+        return draw(as_image(self._picture(image)), self)
+
+    def show(self, image: ImageLike | None = None) -> None:
+        """Shows `plot` in the notebook that this runs in, else in the viewer of this machine."""
+        notebook = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+        if notebook is not None and hasattr(notebook, "kernel"):
+            importlib.import_module("IPython.display").display(self.plot(image))
+        else:
+            self.plot(image).show("detections")
+
+    def save(self, path: str | os.PathLike[str], image: ImageLike | None = None) -> None:
+        """Writes `plot` to a picture file (.png, .jpg ..), or, to a .json file, `to_json`.
+
+        Raises BoxpressoError where the file cannot be written, or its ending is of no picture.
+        """
+        from ..proto.files import beside, write_text
+
+        target = Path(path)
+        if target.suffix.lower() == ".json":
+            write_text(target, json.dumps(self.to_json(), indent=2, ensure_ascii=False) + "\n")
+            return
+        PillowModule.init()
+        if target.suffix.lower() not in PillowModule.EXTENSION:
+            raise BoxpressoError(f"{target} ends in no picture's ending (.png, .jpg ..), nor in .json")
+        drawing = self.plot(image)
+        part = beside(target, target.suffix)
+        try:
+            drawing.save(part, PillowModule.EXTENSION[target.suffix.lower()])
+            os.replace(part, target)
+        except (OSError, ValueError, KeyError) as error:  # Pillow's of a format that it only reads
+            part.unlink(missing_ok=True)
+            raise BoxpressoError(f"cannot write {target}: {getattr(error, 'strerror', None) or error}") from error
+
+    def to_json(self) -> list[dict[str, Any]]:
+        """Each detection as plain values: class_id, class_name, score, box, and what else there is; see `saving.as_json`."""
+        from .saving import as_json
+
+        return as_json(self)
+
+    def to_coco(self, image_id: int | str, categories: Mapping[int, int | str] | None = None) -> list[dict[str, Any]]:
+        """COCO's results, as pycocotools' loadRes reads them: image_id, category_id, bbox (left, top, width, height), score.
+
+        Parameters
+        ----------
+        image_id
+            Of the picture, in the annotations.
+        categories
+            {class_id: category_id}; by default the class_ids themselves.
+
+        Examples
+        --------
+        >>> Detections([[1, 2, 4, 8]], [0.5], [7]).to_coco(139)
+        [{'image_id': 139, 'category_id': 7, 'bbox': [1.0, 2.0, 3.0, 6.0], 'score': 0.5}]
+        """
+        from .saving import coco_results
+
+        return coco_results(self, str(image_id), image_id, categories)
+
+    def to_pandas(self) -> Any:
+        """A pandas.DataFrame with a row for each: class_id, class_name, score, xmin, ymin, xmax, ymax, and angle where known.
+
+        Raises BoxpressoError where pandas is not installed.
+        """
+        pandas = extra_package("pandas", "to_pandas")
+        columns: dict[str, Any] = {"class_id": self.class_ids, "class_name": self.class_names, "score": self.scores}
+        columns.update(zip(("xmin", "ymin", "xmax", "ymax"), self.boxes.T))
+        if self.angles is not None:
+            columns["angle"] = self.angles
+        return pandas.DataFrame(columns)
+
+    def to_supervision(self) -> Any:
+        """A supervision.Detections: xyxy, mask, confidence, class_id, and `data` with class_name, and with the corners of
+        rotated boxes as supervision has them (xyxyxyxy).
+
+        Raises BoxpressoError where supervision is not installed.
+        """
+        supervision = extra_package("supervision", "to_supervision")
+        data: dict[str, Any] = {"class_name": np.array([self.label(i) for i in range(len(self))], dtype=str)}
+        if self.quadrilaterals is not None:
+            data["xyxyxyxy"] = self.quadrilaterals
+        return supervision.Detections(
+            xyxy=self.boxes, mask=self.masks, confidence=self.scores, class_id=self.class_ids, data=data
+        )
+
+    def _picture(self, image: ImageLike | None) -> ImageLike:
+        """The picture, or the one that these are of. Raises BoxpressoError."""
+        if image is None and self.image is None:
+            raise BoxpressoError("the picture of these detections is not known: give it, as plot(picture)")
+        return self.image if image is None else image
+
+    def _thumbnail(self) -> bytes | None:
+        """The drawing as PNG, shrunk where it is large; None where there is no picture any more."""
+        if self.image is None and self.picture is None:
+            return None
+        try:
+            drawing = self.plot()
+        except BoxpressoError:
+            return None
+        drawing.thumbnail((THUMBNAIL, THUMBNAIL))
+        to = io.BytesIO()
+        drawing.save(to, "PNG")
+        return to.getvalue()
+
+    def _repr_png_(self) -> bytes | None:
+        """The drawing, for notebooks."""
+        return self._thumbnail()
+
+    def _repr_html_(self) -> str:
+        """The drawing and a table, for notebooks."""
+        png = self._thumbnail()
+        text = "" if png is None else f'<img src="data:image/png;base64,{base64.b64encode(png).decode()}"><br>'
+        angles = ["angle"] if self.angles is not None else []
+        head = ["class_id", "class_name", "score", "left", "top", "right", "bottom", *angles]
+        rows = [f"<tr>{''.join(f'<th>{name}</th>' for name in head)}</tr>"]
+        for row in self[:LISTED]:
+            numbers = [
+                f"{value:.1f}" for value in (*row.box, *([row.angle] if angles and row.angle is not None else []))
+            ]
+            cells = [str(row.class_id), html.escape(row.class_name or ""), f"{row.score:.3f}", *numbers]
+            rows.append(f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>")
+        more = f"<br>and {len(self) - LISTED} more" if len(self) > LISTED else ""
+        count = f"{len(self)} detection{'s' * (len(self) != 1)}"
+        return f"{text}{count}{f'<table>{chr(10).join(rows)}</table>' if len(self) else ''}{more}"
+
+    # Other detections of these
 
     def sorted(self) -> Detections:
         """Best first."""
@@ -316,13 +494,13 @@ class Detections(Sequence[Detection]):
         Examples
         --------
         >>> found = Detections([[0, 0, 10, 10], [1, 1, 10, 10]], [0.6, 0.9], [1, 2])
-        >>> len(found.suppress(0.5)), found.suppress(0.5, across=True).labels
+        >>> len(found.suppress(0.5)), found.suppress(0.5, across=True).class_ids
         (2, array([2]))
         """
         found = self.sorted()
-        group = np.argsort(np.zeros(len(found)) if across else found.labels, kind="stable")
+        group = np.argsort(np.zeros(len(found)) if across else found.class_ids, kind="stable")
         found = found.take(group)
-        edges = np.flatnonzero(np.diff(found.labels)) + 1 if not across else np.zeros(0, int)
+        edges = np.flatnonzero(np.diff(found.class_ids)) + 1 if not across else np.zeros(0, int)
         starts = np.concatenate([[0], edges, [len(found)]]).astype(np.int32)
         if found.angles is not None and found.quadrilaterals is not None:
             boxes = found.rotated[:, [0, 1, 3, 2, 4]] * [1, 1, 1, 1, -np.pi / 180]
@@ -334,7 +512,7 @@ class Detections(Sequence[Detection]):
     def __repr__(self) -> str:
         rows = [
             f"{self.names.get(int(n), n)} {s:.2f} ({', '.join(f'{v:.0f}' for v in b)})"
-            for n, s, b in zip(self.labels[:3], self.scores[:3], self.boxes[:3])
+            for n, s, b in zip(self.class_ids[:3], self.scores[:3], self.boxes[:3])
         ]
         more = [f"and {len(self) - 3} more"] if len(self) > 3 else []
         return f"Detections({len(self)}{': ' if rows else ''}{', '.join(rows + more)})"
@@ -343,7 +521,7 @@ class Detections(Sequence[Detection]):
 ARRAYS = tuple(
     f.name
     for f in fields(Detections)
-    if f.name in ("boxes", "scores", "labels", "angles", "quadrilaterals", "landmarks", "landmark_scores", "masks")
+    if f.name in ("boxes", "scores", "class_ids", "angles", "quadrilaterals", "landmarks", "landmark_scores", "masks")
 )
 Found = Union[Detections, Sequence[Detection]]
 
@@ -353,13 +531,29 @@ def plain(values: Any) -> Any:
     return tuple(map(float, values))
 
 
+def class_id_of(row: Any) -> int:
+    """The number of the class of a Detection, or of another's object, which may have it as class_id, number or label."""
+    value = next((getattr(row, name) for name in ("class_id", "number", "label") if hasattr(row, name)), None)
+    if value is None or isinstance(value, str):
+        raise BoxpressoError(f"the number of the class of {row!r} is not known: it needs class_id")
+    return int(value)
+
+
+def extra_package(name: str, what: str) -> Any:
+    """A package that is imported for one thing alone. Raises BoxpressoError that says how to get it."""
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        raise BoxpressoError(f"{what} needs {name}: pip install {name}") from error
+
+
 def as_detections(found: Any, names: Mapping[int, str] | None = None) -> Detections:
-    """Detections of a list of Detection, or of anything else with label, score and box; names are added."""
+    """Detections of a list of Detection, or of anything else with class_id (or label), score and box; names are added."""
     if isinstance(found, Detections):
         return replace(found, names={**found.names, **names}) if names else found
     rows = list(found)
-    numbers = [getattr(row, "number", row.label) for row in rows]
-    own = {n: row.label for n, row in zip(numbers, rows) if isinstance(row.label, str)}
+    numbers = [class_id_of(row) for row in rows]
+    own = {n: str(name) for n, row in zip(numbers, rows) if (name := getattr(row, "class_name", None)) is not None}
     boxes, scores = [row.box for row in rows], [row.score for row in rows]
     turned = [getattr(row, "rotated", None) for row in rows]
     more: dict[str, Any] = {}

@@ -14,6 +14,7 @@ from ..net import Net
 from ..proto import read_net
 from ..proto.errors import BoxpressoError, BoxpressoWarning, ModelError, OtherFileError
 from ..proto.reading import read_file
+from .published import fetch, find, unknown
 
 Source = Union[str, "os.PathLike[str]"]
 MODELS, WEIGHTS = (".prototxt", ".pt", ".pbtxt"), (".caffemodel", ".h5", ".hdf5")
@@ -27,7 +28,8 @@ def open_nets(
     Parameters
     ----------
     model
-        A Net; the path of a prototxt; a folder; or a list of Nets or prototxts.
+        A Net; the path of a prototxt; a folder; a list of Nets or prototxts; or the name of a public model
+        (`boxpresso models --get`), which is fetched where it is not here yet.
     weights
         A file, or one for each prototxt; one file for several prototxts gives each its layers. Nothing for Nets; for a folder
         the files in it are paired by their names.
@@ -42,6 +44,9 @@ def open_nets(
     if isinstance(model, Net):
         return [model]
     if isinstance(model, (str, os.PathLike)):
+        if weights is None and is_name(model):
+            entry = fetch(os.fspath(model))
+            return open_nets(*entry.paths(), **options)
         if os.path.isdir(model):
             return [load_for_pictures(*pair, **options) for pair in pairs_of(Path(model), weights)]
         model = [model]
@@ -51,6 +56,8 @@ def open_nets(
     if all(isinstance(each, Net) for each in models):
         return [each for each in models if isinstance(each, Net)]
     if weights is None:
+        if len(models) == 1 and isinstance(models[0], str) and not os.path.exists(models[0]):
+            raise ModelError(unknown(models[0]))
         raise ModelError(f"no weights are given for {', '.join(map(str, models))}")
     files = [weights] if isinstance(weights, (str, os.PathLike)) else list(weights)
     if len(files) == 1:
@@ -60,6 +67,11 @@ def open_nets(
     return [
         each if isinstance(each, Net) else load_for_pictures(each, file, **options) for each, file in zip(models, files)
     ]
+
+
+def is_name(model: Source) -> bool:
+    """Whether a model is given by the name of a public one, and not by a file or a folder of this name."""
+    return isinstance(model, str) and not os.path.exists(model) and find(model) is not None
 
 
 def load_for_pictures(model: Source, weights: Source, **options: Any) -> Net:

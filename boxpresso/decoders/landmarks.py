@@ -108,9 +108,9 @@ class Landmarks(OneNet):
         count = shape_of(self.net, self.blobs[0])[1] // 2
         marks = np.array(points, np.float64).reshape(len(found), count, 2)
         if self.faces is not None:
-            return Detections(found.boxes, found.scores, found.labels, found.names, landmarks=marks)
+            return Detections(found.boxes, found.scores, found.class_ids, found.names, landmarks=marks)
         boxes = np.concatenate([marks.min(1), marks.max(1)], 1)
-        return Detections(boxes, found.scores, found.labels, self.NAMES, landmarks=marks)
+        return Detections(boxes, found.scores, found.class_ids, self.NAMES, landmarks=marks)
 
     def read(self, values: dict[str, Numpy], shape: tuple[int, int], settings: Settings) -> Detections:
         _, _, width, height = picture_input(self.net, settings.size or self.side)

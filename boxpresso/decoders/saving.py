@@ -11,32 +11,37 @@ from typing import Any
 import numpy as np
 
 from ..data.inputs import Numpy
-from .detections import Detections
+from .rows import Rows
 
 
-def as_json(found: Detections) -> list[dict[str, Any]]:
+def as_json(found: Rows) -> list[dict[str, Any]]:
     """Each detection as plain values for JSON.
 
     Returns
     -------
     list of dict
-        `label`, the number of the class, `name`, None where it is not known, `score` and `box`; and where there are any
-        `rotated` (centre x, centre y, height, width, angle), `angle`, `quadrilateral`, `landmarks` (None for one that was not
-        found), `landmark_scores` and `mask` (COCO's run lengths).
+        `class_id`, `class_name`, None where it is not known, `score` and `box` (left, top, right, bottom in pixels); and where
+        there are any `rotated` (centre x, centre y, height, width, angle), `angle`, `quadrilateral`, `landmarks` (None for one
+        that was not found), `landmark_scores` and `mask` (COCO's run lengths). `label` and `name` are older names of class_id
+        and class_name.
 
     Examples
     --------
-    >>> as_json(Detections([[1, 2, 3, 4]], [0.5], [7], {7: "cat"}))
-    [{'label': 7, 'name': 'cat', 'score': 0.5, 'box': [1.0, 2.0, 3.0, 4.0]}]
+    >>> from boxpresso import Detections
+    >>> (row,) = as_json(Detections([[1, 2, 3, 4]], [0.5], [7], {7: "cat"}))
+    >>> {name: row[name] for name in ("class_id", "class_name", "score", "box")}
+    {'class_id': 7, 'class_name': 'cat', 'score': 0.5, 'box': [1.0, 2.0, 3.0, 4.0]}
     """
     rotated = found.rotated if found.angles is not None and found.quadrilaterals is not None else None
     rows = []
-    for i, number in enumerate(found.labels.tolist()):
+    for i, number in enumerate(found.class_ids.tolist()):
         row: dict[str, Any] = {
-            "label": number,
-            "name": found.names.get(number),
+            "class_id": number,
+            "class_name": found.names.get(number),
             "score": round(float(found.scores[i]), 6),
             "box": rounded(found.boxes[i]),
+            "label": number,
+            "name": found.names.get(number),
         }
         if rotated is not None:
             row["rotated"] = rounded(rotated[i])
@@ -103,24 +108,25 @@ def image_ids(files: Sequence[str]) -> list[int | str]:
 
 
 def coco_results(
-    found: Detections, file: str, image_id: int | str | None = None, categories: Mapping[int, int | str] | None = None
+    found: Rows, file: str, image_id: int | str | None = None, categories: Mapping[int, int | str] | None = None
 ) -> list[dict[str, Any]]:
     """COCO's results, as pycocotools' loadRes reads them.
 
     Parameters
     ----------
     found
-        The detections; their labels are the categories.
+        The detections; their classes are the categories.
     file
         The picture's path.
     image_id
         By default the number that the file's name ends in (000000000139.jpg is 139), else the name itself; of several
         pictures see `image_ids`.
     categories
-        {label: category_id}; by default the labels themselves.
+        {class_id: category_id}; by default the class_ids themselves.
 
     Examples
     --------
+    >>> from boxpresso import Detections
     >>> coco_results(Detections([[1, 2, 4, 8]], [0.5], [7]), "val/000000000139.jpg")
     [{'image_id': 139, 'category_id': 7, 'bbox': [1.0, 2.0, 3.0, 6.0], 'score': 0.5}]
     """
@@ -131,7 +137,7 @@ def coco_results(
     for i, (x1, y1, x2, y2) in enumerate(found.boxes.astype(np.float64)):
         row: dict[str, Any] = {
             "image_id": image_id,
-            "category_id": (categories or {}).get(int(found.labels[i]), int(found.labels[i])),
+            "category_id": (categories or {}).get(int(found.class_ids[i]), int(found.class_ids[i])),
             "bbox": rounded(np.array([x1, y1, x2 - x1, y2 - y1])),
             "score": round(float(found.scores[i]), 6),
         }
@@ -147,7 +153,7 @@ def coco_results(
     return rows
 
 
-def voc_results(names: Sequence[str], detections: Sequence[Detections], classes: Mapping[int, str]) -> dict[str, str]:
+def voc_results(names: Sequence[str], detections: Sequence[Rows], classes: Mapping[int, str]) -> dict[str, str]:
     """The files of VOC's detection results, {comp4_det_test_CLASS.txt: text}: a line `name score left top right bottom` for
     each detection, corners counted from 1; a class without detections has an empty file.
 
@@ -158,7 +164,7 @@ def voc_results(names: Sequence[str], detections: Sequence[Detections], classes:
     detections
         Of each picture.
     classes
-        {label: name}.
+        {class_id: class_name}.
 
     Source
     ------
@@ -166,12 +172,13 @@ def voc_results(names: Sequence[str], detections: Sequence[Detections], classes:
 
     Examples
     --------
+    >>> from boxpresso import Detections
     >>> voc_results(["000001"], [Detections([[9, 19, 30, 40]], [0.5], [1])], {1: "cat"})
     {'comp4_det_test_cat.txt': '000001 0.500000 10.0 20.0 30.0 40.0\\n'}
     """
     lines: dict[int, list[str]] = {label: [] for label in classes}
     for name, found in zip(names, detections, strict=True):
-        for label, score, box in zip(found.labels.tolist(), found.scores, found.boxes.astype(np.float64)):
+        for label, score, box in zip(found.class_ids.tolist(), found.scores, found.boxes.astype(np.float64)):
             corners = " ".join(f"{value:.1f}" for value in box + np.array([1, 1, 0, 0]))
             lines.setdefault(label, []).append(f"{name} {score:.6f} {corners}\n")
     names_of = {label: re.sub(r"[^\w .-]", "_", str(classes.get(label, label))) for label in lines}
@@ -181,11 +188,12 @@ def voc_results(names: Sequence[str], detections: Sequence[Detections], classes:
 NO_XML = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # signs that no XML can hold
 
 
-def voc_xml(found: Detections, file: str, width: int, height: int, depth: int = 3) -> str:
+def voc_xml(found: Rows, file: str, width: int, height: int, depth: int = 3) -> str:
     """An annotation in VOC's form: corners in pixels counted from 1, names, and scores as <confidence>.
 
     Examples
     --------
+    >>> from boxpresso import Detections
     >>> print(voc_xml(Detections([[0, 0, 10, 8]], [0.5], [1], {1: "cat"}), "in/a.jpg", 20, 10))
     <annotation>
       <folder>in</folder>

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ..data.inputs import Numpy
-from ..layers.core import Layer
+from ..device import Blob
+from ..layers.core import Layer, make_layer
+from ..layers.core.boundary import Named
 from ..net import Net
 from ..proto.errors import ModelError
 from .base import OneNet, Settings, single
@@ -16,7 +18,7 @@ from .detections import Detections
 
 
 class RowsDecoder(OneNet):
-    """Rows of detections, corners from 0 to 1; suppression is the layer's own."""
+    """Rows of detections, corners from 0 to 1; the layer suppresses."""
 
     TYPES: ClassVar[tuple[str, ...]]
 
@@ -45,6 +47,54 @@ class RowsDecoder(OneNet):
                 f"net {net.name!r} has no layer of type {' or '.join(cls.TYPES)}, from which detections are read"
             )
         return cls(net, *found)
+
+    @property
+    def suppresses(self) -> bool:
+        return bool(self.layer.overlap_field)
+
+    @property
+    def bottoms(self) -> tuple[str, ...]:
+        """The blobs that the layer reads."""
+        return tuple(self.net.bottom_names[self.layer.name])
+
+    def own_overlap(self) -> float:
+        """The overlap that the layer's parameters say; they must say one."""
+        value: Any = self.layer.param
+        for field in self.layer.overlap_field.split("."):
+            value = getattr(value, field)
+        return round(float(value), 6)
+
+    def run(self, inputs: dict[str, Any], settings: Settings) -> dict[str, Numpy]:
+        """A pass of the net; with another overlap than the layer's own, the layer alone is run again over its bottoms."""
+        if settings.overlap is None or not self.suppresses or settings.overlap == self.own_overlap():
+            return super().run(inputs, settings)
+        values = self.net.forward((*self.blobs, *self.bottoms), **inputs)
+        return {self.blobs[0]: self.again(values, settings.overlap)}
+
+    def again(self, values: dict[str, Numpy], overlap: float) -> Numpy:
+        """The layer's top as it is with another overlap, made of its bottoms' values alone."""
+        message = type(self.layer.param)()
+        message.CopyFrom(self.layer.param)
+        param: Any = message
+        *path, last = self.layer.overlap_field.split(".")
+        for field in path:
+            param = getattr(param, field)
+        setattr(param, last, overlap)
+        if message.detection_output_param.HasField("save_output_param"):
+            message.detection_output_param.ClearField("save_output_param")  # files are not written again
+        net, axes = self.net, [values[each].ndim for each in self.bottoms]
+        layer = make_layer(message, device=net.device, dtype=net.dtype, axes=axes)
+        bottom = []
+        for each in self.bottoms:
+            blob = Blob(values[each].shape, net.dtype, net.device)
+            blob.data[...] = values[each]
+            bottom.append(blob)
+        tops = [Blob((), net.dtype, net.device)]
+        with Named(layer):
+            layer.setup(bottom, tops)
+            layer.reshape(bottom, tops)
+            layer.forward(bottom, tops)
+        return np.array(tops[0].data)
 
     def part(self, values: dict[str, Numpy], index: int, count: int) -> dict[str, Numpy] | None:
         top = self.blobs[0]

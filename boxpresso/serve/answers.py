@@ -16,7 +16,7 @@ from ..data.inputs import Numpy
 from ..decoders.detections import Detections
 from ..decoders.saving import as_json
 
-SAME = ("score", "box", "angle", "rotated", "landmarks", "landmark_scores", "mask")
+SAME = ("class_id", "class_name", "score", "box", "angle", "rotated", "landmarks", "landmark_scores", "mask")
 
 
 def rows(found: Detections) -> list[dict[str, Any]]:
@@ -25,19 +25,20 @@ def rows(found: Detections) -> list[dict[str, Any]]:
     Returns
     -------
     list of dict
-        `label`, the name of its class, or "label 3" where that is not known; `class_index`, its number; `score`; `box`:
-        left, top, right, bottom in pixels; and where there are any `polygon` (corners), `angle`, `rotated`, `landmarks`,
+        `class_id`, the number of its class; `class_name`, None where it is not known; `score`; `box`: left, top, right, bottom
+        in pixels; `label`, an older name of class_name, "label 3" where that is not known, and `class_index`, one of class_id;
+        and where there are any `polygon` (corners), `angle`, `rotated`, `landmarks`,
         `landmark_scores` and `mask`, COCO's run lengths.
 
     Examples
     --------
     >>> rows(Detections([[1, 2, 3, 4]], [0.5], [7], {7: "cat"}))
-    [{'label': 'cat', 'class_index': 7, 'score': 0.5, 'box': [1.0, 2.0, 3.0, 4.0]}]
+    [{'class_id': 7, 'class_name': 'cat', 'score': 0.5, 'box': [1.0, 2.0, 3.0, 4.0], 'label': 'cat', 'class_index': 7}]
     """
     result = []
     for i, row in enumerate(as_json(found)):
-        answer = {"label": found.label(i), "class_index": row["label"]}
-        answer.update({name: finite(row[name]) for name in SAME if name in row})
+        answer = {name: finite(row[name]) for name in SAME if name in row}
+        answer.update(label=found.label(i), class_index=row["class_id"])
         if "quadrilateral" in row:
             answer["polygon"] = finite(row["quadrilateral"])
         result.append(answer)

@@ -24,12 +24,11 @@ from ..explanation import explain
 from ..image import as_image
 from ..net import Net
 from ..proto.errors import BoxpressoError, nearest
-from . import answers, graphs
+from . import answers, graphs, suppression
 from .answers import public
 from .blobs import View, look
 from .options import Refusal
 from .recording import Record, Recorder
-from .suppression import Suppression
 
 FLOOR = 0.05  # the score from which on the page asks for detections, which it then hides and shows by itself
 ENDS_OWN = ("ctpn", "landmarks", "plates")  # whose threshold decides more than which detections are given
@@ -88,9 +87,8 @@ class Model:
         self.detector, self.name = detector, name
         self.paths: list[object] = [*paths, detector.settings.mean]
         decoder = detector.decoder
-        self.suppression = Suppression(decoder)
         self.nets: Sequence[Net] = list(decoder.nets)
-        self.recorder = Recorder(self.nets, self.suppression.bottoms, decoder.NAME not in BY_OUTPUTS)
+        self.recorder = Recorder(self.nets, suppression.recorded(decoder), decoder.NAME not in BY_OUTPUTS)
         self.kept: OrderedDict[str, Picture] = OrderedDict()
         self.shown: str | None = None  # the picture whose last passes the blobs of all nets hold
         self.description = self.describe()
@@ -175,10 +173,10 @@ class Model:
     def detections(self, picture: Picture, wanted: Wanted) -> Detections:
         """The detections of a picture. Raises Refusal for unknown labels, and for an overlap where nothing suppresses."""
         known = self.detector.settings
-        if wanted.overlap is not None and self.suppression.overlap(known) is None:
-            raise Refusal(422, f"nms cannot be set: {self.suppression.where(known)}")
+        if wanted.overlap is not None and not self.detector.decoder.suppresses:
+            raise Refusal(422, f"nms cannot be set: {suppression.where(self.detector.decoder)}")
         settings = known.given(threshold=wanted.score, overlap=wanted.overlap)
-        with self.recorder.recording(picture.record, self.suppression.change(settings)) as record:
+        with self.recorder.recording(picture.record) as record:
             try:
                 found = self.detector.checked(self.detector.decoder.detect(picture.pixels, settings), picture.pixels)
             except BaseException:
@@ -207,7 +205,7 @@ class Model:
     def warm(self) -> None:
         """Detects in a picture without anything, so that kernels are compiled, and what cannot work is said at once."""
         self.detector(np.full((64, 64, 3), 127, np.uint8))
-        if self.suppression.overlap(self.detector.settings) is not None:
+        if self.detector.decoder.suppresses:
             Detections(np.array([[0, 0, 9, 9], [1, 1, 9, 9]]), np.array([0.9, 0.8]), np.ones(2)).suppress(0.5)
 
     def recover(self) -> None:
@@ -233,7 +231,10 @@ class Model:
             "kind": decoder.KIND,
             "description": public(detector.describe(), *self.paths),
             "explanation": [public(line, *self.paths) for line in explain(detector)],
-            "classes": [{"class_index": n, "label": name} for n, name in sorted(detector.names.items())],
+            "classes": [
+                {"class_id": number, "class_name": name, "class_index": number, "label": name}
+                for number, name in sorted(detector.names.items())
+            ],
             "palette": list(PALETTE),
             "score": {
                 "default": settings.threshold,
@@ -241,8 +242,8 @@ class Model:
                 "on_server": decoder.NAME in ENDS_OWN,
             },
             "nms": {
-                "default": self.suppression.overlap(settings),
-                "how": self.suppression.where(settings),
+                "default": suppression.overlap_of(decoder, settings),
+                "how": suppression.where(decoder),
             },
             "nets": [graphs.describe(net) for net in self.nets],
         }

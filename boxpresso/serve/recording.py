@@ -74,21 +74,18 @@ class Recorder:
     def __init__(self, nets: Sequence[Net], more: Iterable[str] = (), shapes: bool = True) -> None:
         self.nets, self.more, self.shapes = list(nets), tuple(more), shapes
         self.record: Record | None = None
-        self.replace: Callable[[dict[str, Numpy]], dict[str, Numpy]] | None = None
         for number, net in enumerate(self.nets):
             vars(net)["forward"] = partial(self.forward, number, net.forward)
 
     @contextmanager
-    def recording(
-        self, record: Record, replace: Callable[[dict[str, Numpy]], dict[str, Numpy]] | None = None
-    ) -> Iterator[Record]:
-        """Passes inside are taken from the record, or added to it; `replace` may change their outputs."""
+    def recording(self, record: Record) -> Iterator[Record]:
+        """Passes inside are taken from the record, or added to it."""
         record.seconds, record.ran, record.replayed = 0.0, 0, 0
-        self.record, self.replace = record, replace
+        self.record = record
         try:
             yield record
         finally:
-            self.record = self.replace = None
+            self.record = None
 
     def forward(
         self, number: int, run: Callable[..., dict[str, Numpy]], blobs: Iterable[str] | None = None,
@@ -108,8 +105,7 @@ class Recorder:
             self.record.passes.append(Pass(number, copies, outputs))
         else:
             self.record.replayed += 1
-        given = {name: np.array(value) for name, value in outputs.items()}  # which the decoder may change
-        return self.replace(given) if self.replace else given
+        return {name: np.array(value) for name, value in outputs.items()}  # which the decoder may change
 
     def known(self, number: int, inputs: dict[str, Any], wanted: Sequence[str]) -> dict[str, Numpy] | None:
         """The outputs of a pass of the record over the same numbers, None where there is none."""

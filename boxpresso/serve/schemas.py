@@ -44,7 +44,14 @@ WHY = {
 }
 POINT = array(NUMBER, minItems=2, maxItems=2)
 DETECTION = table(
-    {"label": TEXT, "class_index": INTEGER, "score": NUMBER, "box": array(NUMBER, minItems=4, maxItems=4)},
+    {
+        "class_id": INTEGER,
+        "class_name": {"oneOf": [TEXT, {"type": "null"}]},
+        "score": NUMBER,
+        "box": array(NUMBER, minItems=4, maxItems=4),
+        "label": {**TEXT, "deprecated": True, "description": "class_name, or 'label 3' where that is not known"},
+        "class_index": {**INTEGER, "deprecated": True, "description": "class_id"},
+    },
     polygon=array(POINT),
     angle=NUMBER,
     rotated=array(NUMBER, minItems=5, maxItems=5),

@@ -78,6 +78,46 @@ def test_wrong_use_is_2(capsys):
         assert "usage: boxpresso" in err
 
 
+def test_a_misspelt_verb_or_option_is_met_with_the_nearest(capsys):
+    for words, said in (
+        (["detct", "a"], "there is no verb 'detct'; did you mean 'detect'?\n  boxpresso --help lists"),
+        (
+            ["detect", "--treshold", "1", *"abc"],
+            "no option --treshold; did you mean '--threshold'?\n  boxpresso detect --help",
+        ),
+        (["models", "--jsn=1"], "there is no option --jsn; did you mean '--json'?\n  boxpresso models --help"),
+        (["--vesion"], "there is no option --vesion; did you mean '--version'?"),
+        (["info", *"abc"], "there is no place for c"),
+    ):
+        status, out, err = call(capsys, *words)
+        assert (status, out) == (2, "")
+        assert said in err
+        assert len(err.splitlines()) == 3  # the usage, which has no list of options, the error, and where the help is
+
+
+def test_common_options_come_first(capsys):
+    for verb in ("detect", "serve"):
+        out = call(capsys, verb, "--help")[1]
+        assert max(map(len, out.splitlines())) <= 80
+        places = [
+            out.index(f"  {name} ")
+            for name in ("--threshold", "--labels", "--mean", "--memory-limit", "--python-layers")
+        ]
+        assert places == sorted(places)
+
+
+def test_the_table_of_models_fits_a_terminal(capsys, monkeypatch):
+    wide = call(capsys, "models")[1].splitlines()
+    assert wide[0].split() == ["name", "get", "size", "order", "mean", "scale", "family", "labels"]
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr("boxpresso.cli.output.Visible.isatty", lambda self: True, raising=False)
+    narrow = call(capsys, "models")[1].splitlines()
+    assert max(map(len, narrow)) <= 80
+    assert narrow[0].split() == ["name", "get", "size", "order"]
+    assert narrow[-1] == "4 columns more in a wider terminal, or in a pipe"
+    assert [line.split()[0] for line in narrow[:-1]] == [line.split()[0] for line in wide]
+
+
 def test_help_imports_nothing_heavy():
     code = (
         "import sys; from boxpresso.__main__ import main; main(['--help']); print(sorted(sys.modules), file=sys.stderr)"
@@ -132,9 +172,13 @@ def test_a_closed_pipe_and_an_interrupt_are_silent(tiny):
 
 def test_detect_prints_a_table_and_draws(capsys, tiny):
     Path("names.txt").write_text("background\ncat\n")
-    status, out, err = call(capsys, "detect", *tiny, "a.png", "--labels", "names.txt")
+    before = sorted(os.listdir())
+    assert call(capsys, "detect", *tiny, "a.png", "--labels", "names.txt")[0] == 0
+    assert sorted(os.listdir()) == before  # nothing is written that was not asked for
+    status, out, err = call(capsys, "detect", *tiny, "a.png", "--labels", "names.txt", "--draw")
     assert (status, err) == (0, "")
     assert "a.png (320 x 320): 1 detection" in out
+    assert call(capsys, "detect", *tiny, "a.png", "--quiet")[1] == "a.png (320 x 320): 1 detection\n"
     assert re.search(r"cat +1\.000 +160\.0 +80\.0 +240\.0 +160\.0", out)
     drawn = np.asarray(Image.open("a.detections.png"))
     assert drawn.shape == (320, 320, 3)
@@ -151,10 +195,12 @@ def test_detect_json(capsys, tiny):
     assert (first["file"], first["width"], first["height"]) == ("a.png", 320, 320)
     (found,) = first["detections"]
     assert found == {
-        "label": 1,
-        "name": "Käse",
+        "class_id": 1,
+        "class_name": "Käse",
         "score": pytest.approx(1),
         "box": pytest.approx([160, 80, 240, 160], abs=0.01),
+        "label": 1,  # older names
+        "name": "Käse",
     }
     assert missing == {"file": "none.png", "error": "there is no picture none.png"}
     assert dark["detections"] == []
@@ -460,7 +506,9 @@ def test_a_net_of_the_rcnn_kind(capsys):
     rcnn([0] * 12).save("rcnn.caffemodel")
     Image.fromarray(np.zeros((200, 300, 3), np.uint8)).save("a.png")
     Path("names.txt").write_text("__background__\ncat\ndog\n")
-    status, out, err = call(capsys, "detect", "rcnn.prototxt", "rcnn.caffemodel", "a.png", "--labels", "names.txt")
+    status, out, err = call(
+        capsys, "detect", "rcnn.prototxt", "rcnn.caffemodel", "a.png", "--labels", "names.txt", "--draw"
+    )
     assert (status, err) == (0, "")
     assert "a.png (300 x 200): 54 detections" in out
     assert "dog    0.800" in out
@@ -469,7 +517,9 @@ def test_a_net_of_the_rcnn_kind(capsys):
     found = json.loads(call(capsys, "detect", "rcnn.prototxt", "rcnn.caffemodel", "a.png", *options)[1])[0][
         "detections"
     ]
-    assert found[0] == {"label": 2, "name": None, "score": 0.8, "box": [0.0, 0.0, 97.0, 97.0]}
+    assert found[0] == {
+        "class_id": 2, "class_name": None, "score": 0.8, "box": [0.0, 0.0, 97.0, 97.0], "label": 2, "name": None,
+    }  # fmt: skip
 
 
 def test_python_layers_are_allowed_by_name(capsys, monkeypatch):

@@ -267,7 +267,9 @@ def test_real_label_maps():
 
 def test_a_detection_is_plain_data():
     found = Detection(1, 0.5, (1.0, 2.0, 3.0, 4.0))
-    assert json.loads(json.dumps(vars(found))) == {"label": 1, "score": 0.5, "box": [1.0, 2.0, 3.0, 4.0]}
+    plain = {name: value for name, value in json.loads(json.dumps(vars(found))).items() if value is not None}
+    assert plain == {"class_id": 1, "score": 0.5, "box": [1.0, 2.0, 3.0, 4.0]}
+    assert (found.label, found.number, found.name) == (1, 1, None)  # older names
 
 
 # The R-CNN family. The net below says the same everywhere: each square of 100 pixels of its input has a region of 96 pixels

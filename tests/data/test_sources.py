@@ -200,7 +200,7 @@ def test_a_folder_with_a_broken_picture(tiny, tmp_path, capsys):
 
 def test_without_detections_no_copy_is_written(tiny, tmp_path, capsys):
     scene().save("a.png")
-    status, out, _ = call(capsys, "detect", *tiny, "a.png", "--threshold", "1")
+    status, out, _ = call(capsys, "detect", *tiny, "a.png", "--threshold", "1", "--draw")
     assert status == 0
     assert "no detections" in out
     assert "drawn" not in out
@@ -211,7 +211,9 @@ def test_a_video_through_the_net(any_backend, tiny, tmp_path, capsys):
     with video.VideoWriter(tmp_path / "scene.mp4", 20) as out:
         for _ in range(FRAMES):
             out.add(np.asarray(scene().convert("RGB")))
-    status, out, _ = call(capsys, "detect", *tiny, "scene.mp4", "--every", "4", "--batch", "2", "--voc", "xml")
+    status, out, _ = call(
+        capsys, "detect", *tiny, "scene.mp4", "--every", "4", "--batch", "2", "--voc", "xml", "--draw"
+    )
     assert status == 0
     assert [line.split(" (")[0] for line in out.splitlines() if line.startswith("scene")] == [
         "scene.mp4 #0", "scene.mp4 #4", "scene.mp4 #8",
@@ -229,6 +231,16 @@ def test_a_video_through_the_net(any_backend, tiny, tmp_path, capsys):
     assert len(list(video.open_video("two.mp4").frames())) == 2
 
 
+def test_a_quiet_video_has_a_line_a_second(any_backend, tiny, tmp_path, capsys):
+    with video.VideoWriter(tmp_path / "scene.mp4", 4) as out:
+        for _ in range(6):
+            out.add(np.asarray(scene().convert("RGB")))
+    status, out, err = call(capsys, "detect", *tiny, "scene.mp4", "scene.mp4", "--quiet")
+    found = len(json.loads(call(capsys, "detect", *tiny, "scene.mp4", "--json")[1])[0]["detections"])
+    lines = [f"scene.mp4 0 s: 4 frames, {4 * found} detections", f"scene.mp4 1 s: 2 frames, {2 * found} detections"]
+    assert (status, out.splitlines(), err) == (0, lines * 2, "")
+
+
 def test_pictures_as_a_video(any_backend, tiny, capsys):
     for name in "abc":
         scene().save(f"{name}.png")
@@ -241,7 +253,7 @@ def test_pictures_as_a_video(any_backend, tiny, capsys):
 def test_a_broken_video_is_passed_over(any_backend, tiny, tmp_path, capsys):
     (tmp_path / "a.mp4").write_text("no video")
     scene().save("b.png")
-    status, out, err = call(capsys, "detect", *tiny, "a.mp4", "b.png")
+    status, out, err = call(capsys, "detect", *tiny, "a.mp4", "b.png", "--draw")
     assert status == 1
     assert "cannot read the video a.mp4" in err
     assert "b.png (" in out

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
+import sys
+import warnings
 import xml.etree.ElementTree as ElementTree
 
 import numpy as np
@@ -96,7 +99,8 @@ def test_a_row_is_plain_values():
     assert as_detections([Detection(1, 0.5, (0, 0, 1, 1))], {1: "a"})[0].label == "a"
     assert as_detections([cat])[0] == cat
     with pytest.raises(BoxpressoError, match="number of the class 'cat' is not known"):
-        _ = Detection("cat", 1.0, (0, 0, 1, 1)).number
+        Detection("cat", 1.0, (0, 0, 1, 1))
+    assert repr(three()[0]) == "Detection(class_id=1, score=0.5, box=(0.0, 0.0, 10.0, 10.0), class_name='cat')"
 
 
 def test_saving():
@@ -114,6 +118,90 @@ def test_saving():
     text = ElementTree.fromstring(voc_xml(found, "x/a<b.jpg", 5, 4))
     assert [e.text for e in text.find("object/bndbox")] == ["3", "2", "4", "3"]
     assert (text.findtext("filename"), text.findtext("object/name")) == ("a<b.jpg", "label 7")
+
+
+def test_one_vocabulary_and_its_older_names():
+    """class_id, class_name, score, box: in rows, arrays and JSON; older names say the same."""
+    found = three()
+    assert (found.class_ids.tolist(), found.class_names) == ([1, 2, 1], ["cat", None, "cat"])
+    assert found.labels is found.class_ids
+    for one, row in zip(found, found.to_json(), strict=True):
+        assert (row["class_id"], row["class_name"], row["box"]) == (one.class_id, one.class_name, list(one.box))
+        assert (row["label"], row["name"]) == (one.class_id, one.class_name) == (one.number, one.name)
+    assert [one.label for one in found] == ["cat", 2, "cat"]
+
+
+def test_the_picture_is_drawn_shown_and_saved(tmp_path):
+    path = tmp_path / "street.png"
+    Image.new("RGB", (120, 90), "white").save(path)
+    for image in (str(path), path, path.read_bytes(), np.full((90, 120, 3), 255, np.uint8)):
+        drawing = three(image=image).plot()
+        assert drawing.size == (120, 90)
+        assert (np.asarray(drawing) != 255).any()
+    found = three(image=path)
+    found.save(tmp_path / "out.png")
+    found.save(tmp_path / "out.jpg")
+    found.save(tmp_path / "out.json")
+    assert np.array_equal(np.asarray(Image.open(tmp_path / "out.png")), np.asarray(found.plot()))
+    assert json.loads((tmp_path / "out.json").read_text()) == found.to_json()
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["out.jpg", "out.json", "out.png", "street.png"]
+    with pytest.raises(BoxpressoError, match=r"out\.txt ends in no picture's ending"):
+        found.save(tmp_path / "out.txt")
+    with pytest.raises(BoxpressoError, match="cannot write"):
+        found.save(tmp_path / "none" / "out.png")
+    with pytest.raises(BoxpressoError, match="picture of these detections is not known"):
+        three().plot()
+    assert found[:1].image is path
+    assert Detections.concatenate([found, three(image=str(path))]).image is None
+    assert three().plot(path).size == (120, 90)
+
+
+def test_a_notebook_shows_a_drawing_and_a_table():
+    found = Detections([[1, 2, 3, 4]], [0.5], [1], {1: "<b>cat"})
+    assert found._repr_png_() is None
+    assert "<td>&lt;b&gt;cat</td><td>0.500</td><td>1.0</td>" in found._repr_html_()
+    assert "<img" not in found._repr_html_()
+    drawn = Detections([[1, 2, 3, 4]], [0.5], [1], image=np.zeros((3000, 1500, 3), np.uint8))
+    with Image.open(io.BytesIO(drawn._repr_png_())) as image:
+        assert image.size == (400, 800)
+    assert '<img src="data:image/png;base64,' in drawn._repr_html_()
+    many = Detections(np.zeros((50, 4)), np.ones(50), np.ones(50))._repr_html_()
+    assert (many.count("<tr>"), "and 30 more" in many) == (21, True)
+    gone = Detections([[1, 2, 3, 4]], [0.5], [1], image="no/such.png")
+    assert "<img" not in gone._repr_html_()
+
+
+def test_tables_of_others():
+    pandas = pytest.importorskip("pandas")
+    table = three(angles=[1, 2, 3]).to_pandas()
+    assert isinstance(table, pandas.DataFrame)
+    assert list(table) == ["class_id", "class_name", "score", "xmin", "ymin", "xmax", "ymax", "angle"]
+    assert table[table.class_id == 1].xmax.tolist() == [10, 60]
+    assert three().to_coco(7, {1: 17, 2: 18})[2] == {
+        "image_id": 7,
+        "category_id": 17,
+        "bbox": [40, 40, 20, 10],
+        "score": 0.7,
+    }
+
+
+def test_supervision():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that OpenCV is missing
+        supervision = pytest.importorskip("supervision")
+    quads = np.arange(24).reshape(3, 4, 2)
+    theirs = three(quadrilaterals=quads, masks=np.zeros((3, 4, 6), bool)).to_supervision()
+    assert isinstance(theirs, supervision.Detections)
+    assert (theirs.class_id.tolist(), theirs.data["class_name"].tolist()) == ([1, 2, 1], ["cat", "label 2", "cat"])
+    assert (theirs.xyxy.shape, theirs.mask.shape, theirs.data["xyxyxyxy"].shape) == ((3, 4), (3, 4, 6), (3, 4, 2))
+    assert len(theirs[theirs.confidence > 0.6]) == 2
+
+
+def test_a_package_that_is_missing_is_named(monkeypatch):
+    for name in ("pandas", "supervision"):
+        monkeypatch.setitem(sys.modules, name, None)
+        with pytest.raises(BoxpressoError, match=f"to_{name} needs {name}: pip install {name}"):
+            getattr(three(), f"to_{name}")()
 
 
 def test_evaluation_takes_detections():

@@ -65,7 +65,7 @@ def test_a_picture_as_the_body_and_as_a_file_of_a_form(server):
         "boxes",
     )
     assert content["milliseconds"] > 0
-    assert content["detections"][0]["class_index"] == 1
+    assert content["detections"][0]["class_id"] == content["detections"][0]["class_index"] == 1
     files = {"note": (None, "not this"), "file": ("a.png", data, "image/png")}
     assert answered(httpx.post(f"{server.url}api/detect", files=files, **LOCAL)) == wanted
     large = png(cells(scale=40))  # more than a megabyte of pixels
@@ -211,7 +211,7 @@ def test_a_cascade_from_a_folder():
 def test_about_the_model_and_health(server):
     about = get(server, "api/model").json()
     assert (about["model"], about["decoder"], about["classes"]) == (
-        "tiny.prototxt", "ssd", [{"class_index": 1, "label": "cell"}],
+        "tiny.prototxt", "ssd", [{"class_id": 1, "class_name": "cell", "class_index": 1, "label": "cell"}],
     )  # fmt: skip
     assert about["score"] == {"default": 0.5, "floor": 0.05, "on_server": False}
     assert about["nms"]["default"] == 0.45
