@@ -31,7 +31,7 @@ SHORT = "say how good a net is: average precision, or its outputs' means"
 TEXT = """\
 Say how good a net is.
 
-With --voc or --coco: finds objects in every picture of a folder, compares them
+With --voc, --coco or --data: finds objects in every picture of a folder, compares them
 with its annotations, and prints a table by class with the average precision
 (AP) and its mean. Boxes are compared as VOC's development kit does it; with
 --coco the table also has COCO's own numbers, by pycocotools. Pictures are
@@ -66,12 +66,10 @@ def add_arguments(parser: ArgumentParser) -> None:
     text = "how many batches (default: 50)"
     add("--iterations", "-iterations", metavar="N", type=arguments.positive, default=50, help=text)
     add("--voc", metavar="DIR", help="test on this folder, with JPEGImages, Annotations and ImageSets")
-    add(
-        "--set",
-        metavar="NAME",
-        default="",
-        help="the pictures in ImageSets/Main/NAME.txt, or of a list LIST.txt (default: all)",
-    )
+    text = "test on this folder, whose annotations are told by what is in them (see `boxpresso new --help`)"
+    add("--data", metavar="FOLDER", help=text)
+    text = "the pictures of this split, such as those in ImageSets/Main/NAME.txt, or of a list LIST.txt (default: all)"
+    add("--set", metavar="NAME", default="", help=text)
     add("--coco", metavar=("IMAGES", "JSON"), nargs=2, help="test on these pictures and annotations")
     add("--labels", metavar="FILE", help="names of the net's classes, as for detect (default: VOC's, or those of JSON)")
     arguments.preparation(parser)
@@ -106,15 +104,16 @@ def run(args: Namespace) -> int:
                 f"test: {'give' if not given else 'name only once'} the {name}, see `boxpresso test --help`"
             )
         setattr(args, name, given[0])
-    if args.voc and args.coco:
-        raise BoxpressoError("--voc and --coco exclude each other")
-    if args.save_detections and not (args.voc or args.coco):
-        raise BoxpressoError("--save-detections is of pictures: give them by --voc or --coco")
+    folders = [args.voc, args.coco, args.data]
+    if sum(map(bool, folders)) > 1:
+        raise BoxpressoError("--voc, --coco and --data exclude each other")
+    if args.save_detections and not any(folders):
+        raise BoxpressoError("--save-detections is of pictures: give them by --voc, --coco or --data")
     if args.html:
         from ..reports import check_place
 
         check_place(args.html)
-    return on_folder(args) if args.voc or args.coco else on_own_data(args)
+    return on_folder(args) if any(folders) else on_own_data(args)
 
 
 def on_own_data(args: Namespace) -> int:
@@ -212,7 +211,7 @@ def on_folder(args: Namespace) -> int:
     used = [scenes[i] for i in seen]
     rows = [numbers[i] for i in seen]  # of the annotations' pictures
     if not used:
-        raise BoxpressoError(f"none of the {len(scenes)} pictures of {args.voc or args.coco[1]} can be used")
+        raise BoxpressoError(f"none of the {len(scenes)} pictures of {place(args)} can be used")
     if args.save_detections:
         save_detections(args, used, list(seen.values()), rows, names, labels)
     evaluation = evaluate(
@@ -240,7 +239,7 @@ def save_detections(
     from ..proto.files import write_text
 
     place = Path(args.save_detections)
-    if args.voc:
+    if not args.coco:
         classes = {label: name for label, name in names.items() if label}
         texts = voc_results([scene.path.stem for scene in scenes], detections, classes)
         files = {place / name: text for name, text in texts.items()}
@@ -287,6 +286,8 @@ def read_scenes(
     COCO {its label: the net's}."""
     from ..data.folders import VOC_CLASSES, listed_names, read_coco, read_voc
 
+    if args.data:
+        return folder_scenes(args, names)
     if args.voc:
         names = names or dict(enumerate(VOC_CLASSES, 1))
         classes = [names.get(label, f"label {label}") for label in range(1, max(names) + 1)]
@@ -310,6 +311,43 @@ def read_scenes(
         if not numbers:
             raise BoxpressoError(f"none of the pictures of {args.coco[1]} is in {args.set}")
     return [scenes[i] for i in numbers], numbers, names, labels
+
+
+def place(args: Namespace) -> str:
+    """What --voc, --coco or --data names."""
+    return str(args.voc or args.data or args.coco[1])
+
+
+def folder_scenes(
+    args: Namespace, names: dict[int, str]
+) -> tuple[list[Scene], list[int], dict[int, str], dict[int, int]]:
+    """The same of --data, whatever its format is."""
+    from ..data.folders import listed_names
+    from ..recipes import folders
+
+    root = Path(args.data)
+    listed = args.set.endswith(".txt")
+    read = folders.read(root, folders.recognise(root), () if listed else (args.set,))
+    pictures = folders.unique(picture for split in read.splits.values() for picture in split)
+    if listed:
+        wanted = set(listed_names(args.set))
+        pictures = [picture for picture in pictures if picture.scene.path.stem in wanted]
+    elif args.set:
+        if args.set not in read.splits:
+            there = ", ".join(filter(None, read.splits)) or "none"
+            raise BoxpressoError(f"{root} has no split {args.set!r}; there: {there}")
+        pictures = read.splits[args.set]
+    if not pictures:
+        raise BoxpressoError(f"none of the pictures of {root} is in {args.set}")
+    classes = {name for picture in pictures for name in picture.classes}
+    names = names or dict(enumerate(sorted(classes), 1))
+    numbers = {name: label for label, name in names.items()}
+    if unknown := sorted(classes - numbers.keys()):
+        raise ModelError(f"{args.labels} does not name the classes {', '.join(unknown[:4])} of {root}")
+    for picture in pictures:
+        folders.relabel(picture, numbers)
+    scenes = [picture.scene for picture in pictures]
+    return scenes, list(range(len(scenes))), names, {}
 
 
 def report(
@@ -360,7 +398,7 @@ def write_report(
     """Writes the file of --html."""
     from ..reports import write_test_report
 
-    folder = args.voc or (args.coco and " ".join(args.coco)) or f"the net's own, {args.iterations} batches"
+    folder = args.voc or args.data or (args.coco and " ".join(args.coco)) or f"the net's own, {args.iterations} batches"
     items = [
         ("title", f"Test of {Path(args.weights).name}"), ("command", shlex.join(["boxpresso", *args.words])),
         ("model", args.model), ("weights", args.weights), ("data", f"{folder} {args.set}".strip()),

@@ -101,10 +101,7 @@ class Best:
                 self.best = best if best.iteration <= iteration else None
 
     def see(self, net: Net, tested: Net, values: Values, iteration: int) -> bool:
-        """Keeps the weights of `net` where the means of a test are better than any before.
-
-        Returns whether there were as many tests without a better one as the patience allows.
-        """
+        """Keeps the weights of `net` where the means of a test are better than any before; returns `enough`."""
         self.last = score_of(tested, values, self.param, iteration)
         if self.last is None:
             return False
@@ -119,6 +116,11 @@ class Best:
             self.log(f"Best test so far, {self.best}: {self.path}")
             return False
         self.worse += 1
+        return self.enough
+
+    @property
+    def enough(self) -> bool:
+        """Whether there were as many tests without a better one as the patience allows."""
         return self.patience is not None and self.worse >= self.patience
 
     def summary(self) -> str:
