@@ -36,6 +36,7 @@ from .image import ImageLike, Mean, as_image, input_array
 from .labels import read_labels
 from .net import Net
 from .proto.errors import BoxpressoWarning, ModelError
+from .proto.reading import FilePath
 
 __all__ = [
     "DetailedDetection", "Detection", "Detections", "Detector", "RotatedDetection", "Settings", "classes", "detect",
@@ -43,8 +44,7 @@ __all__ = [
 ]  # fmt: skip
 
 Numpy = np.ndarray[Any, Any]
-Source = Union[str, "os.PathLike[str]"]
-Labels = Union[Mapping[int, str], Sequence[str], Source, None]
+Labels = Union[Mapping[int, str], Sequence[str], FilePath, None]
 ROWS = (*Ssd.TYPES, *Yolo.TYPES)
 
 
@@ -106,8 +106,8 @@ class Detector:
 
     def __init__(
         self,
-        model: Net | Source | Sequence[Net | Source],
-        weights: Source | Sequence[Source] | None = None,
+        model: Net | FilePath | Sequence[Net | FilePath],
+        weights: FilePath | Sequence[FilePath] | None = None,
         *,
         decoder: str | None = None,
         labels: Labels = None,

@@ -12,15 +12,15 @@ from PIL.Image import Image as PillowImage
 from .data.inputs import Mean, input_values, mean_array, resize
 from .data.picture import open_picture
 from .proto.errors import BoxpressoError
+from .proto.reading import FilePath
 
 __all__ = ["ImageLike", "Mean", "as_image", "input_array", "mean_array", "read_image", "resize"]
 
-Source = Union[str, "os.PathLike[str]"]
 Numpy = np.ndarray[Any, Any]
-ImageLike = Union[Source, PillowImage, Numpy]  # a path, a Pillow image, or an array in RGB order
+ImageLike = Union[FilePath, PillowImage, Numpy]  # a path, a Pillow image, or an array in RGB order
 
 
-def read_image(path: Source) -> PillowImage:
+def read_image(path: FilePath) -> PillowImage:
     """Reads a picture.
 
     Palettes and CMYK become RGB, 16 bits become 8, transparency is dropped as in Caffe and OpenCV; of an animation the first
