@@ -41,6 +41,7 @@ from .image import ImageLike, Mean, as_image, input_array, read_image
 from .labels import read_labels
 from .net import Net
 from .proto.errors import BoxpressoError, BoxpressoWarning, ModelError, nearest
+from .proto.reading import FilePath
 
 __all__ = [
     "DetailedDetection", "Detection", "Detections", "Detector", "RotatedDetection", "Settings", "classes", "detect",
@@ -48,8 +49,7 @@ __all__ = [
 ]  # fmt: skip
 
 Numpy = np.ndarray[Any, Any]
-Source = Union[str, "os.PathLike[str]"]
-Labels = Union[Mapping[int, str], Sequence[str], Source, None]
+Labels = Union[Mapping[int, str], Sequence[str], FilePath, None]
 ROWS = (*Ssd.TYPES, *Yolo.TYPES)
 
 
@@ -119,8 +119,8 @@ class Detector:
 
     def __init__(
         self,
-        model: Net | Source | Sequence[Net | Source],
-        weights: Source | Sequence[Source] | None = None,
+        model: Net | FilePath | Sequence[Net | FilePath],
+        weights: FilePath | Sequence[FilePath] | None = None,
         *,
         decoder: str | None = None,
         labels: Labels = None,
@@ -216,7 +216,7 @@ class Detector:
 
     def each(
         self,
-        source: Source | Iterable[ImageLike],
+        source: FilePath | Iterable[ImageLike],
         *,
         batch: int = 1,
         every: int = 1,
@@ -300,7 +300,7 @@ def refuse(misspelt: Mapping[str, object], function: Callable[..., Any]) -> None
         raise TypeError(f"{called}() has no argument {name!r}{nearest(name, known)}; it has {', '.join(known)}")
 
 
-def frames_of(source: Source, every: int = 1) -> Iterator[ImageLike]:
+def frames_of(source: FilePath, every: int = 1) -> Iterator[ImageLike]:
     """The pictures of a folder, a pattern, a video or a camera: paths of pictures, and frames of videos.
 
     Raises BoxpressoError for a source without pictures, and at a frame that cannot be read.

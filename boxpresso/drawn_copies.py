@@ -10,7 +10,7 @@ import numpy as np
 from PIL.Image import Image as PillowImage
 
 from .data.errors import DataError
-from .data.sources import Item, Source
+from .data.sources import Item, PictureSource
 from .data.video import VideoWriter, is_video
 from .decoders.detections import Detections
 from .drawing import draw_detections
@@ -32,7 +32,7 @@ class DrawnCopies:
         The videos that are complete.
     """
 
-    def __init__(self, places: Mapping[Source, Path]) -> None:
+    def __init__(self, places: Mapping[PictureSource, Path]) -> None:
         self.places = places
         self.open: dict[Path, VideoWriter] = {}
         self.failed: set[Path] = set()

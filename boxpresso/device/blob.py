@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from math import prod
 from typing import Any, Protocol, Union, cast
 
 import numpy as np
 
 from ..proto.errors import LayerError
-from .array import AnyArray, Array, Buffer, First
+from .array import AnyArray, Array, Buffer, First, User
 from .device import Device
 from .open import open_device
 from .signature import dtype_of
@@ -59,7 +59,7 @@ class Blob:
     (6.0, 0.0, 6)
     """
 
-    given = False  # whether it is an input of a net, whose values the caller gives
+    is_input = False  # whether it is an input of a net, whose values the caller gives
 
     def __init__(
         self, shape: Sequence[int] = (), dtype: Any = np.float32, device: Union[Device, str, None] = None
@@ -180,9 +180,9 @@ class Blob:
         array, buffer = self._view(False), self._data
         lease = buffer.hand_out()
         if isinstance(array, Array):
-            given = Array(buffer, self.shape)
-            given.lease = lease
-            return given
+            shown = Array(buffer, self.shape)
+            shown.lease = lease
+            return shown
         return cast("np.ndarray[Any, Any]", lease.view(self.dtype)[: prod(self.shape)].reshape(self.shape))
 
     def _numpy(self, buffer: Buffer) -> np.ndarray[Any, Any]:
@@ -232,3 +232,42 @@ class Blob:
 
     def __repr__(self) -> str:
         return f"Blob{self.shape}"
+
+
+class Versions:
+    """The versions of some blobs' values that somebody works with in another form, as a plan does with packed weights.
+
+    A write through a kernel or `data` counts up the version of a Buffer. Through a numpy array that a script has taken it
+    cannot: `Buffer.settle` finds it by the bytes, which are kept while a script may hold such an array (`Buffer.remember`).
+
+    Parameters
+    ----------
+    blobs
+        Each of them.
+    user
+        Told before values that have changed are forgotten. None: on a GPU, where each write is counted.
+    """
+
+    def __init__(self, blobs: Iterable[Blob] = (), user: User | None = None) -> None:
+        self.known = [(blob, blob._data, blob._data.used_by(user) if user else blob._data.changes) for blob in blobs]
+
+    @property
+    def buffers(self) -> dict[int, Buffer]:
+        """{id of a blob: the memory that it had then}."""
+        return {id(blob): buffer for blob, buffer, _ in self.known}
+
+    @property
+    def moved(self) -> bool:
+        """Whether a blob has other memory than then."""
+        return any(blob._data is not buffer for blob, buffer, _ in self.known)
+
+    @property
+    def old(self) -> bool:
+        """Whether a blob has other memory, or other values by what is counted."""
+        return self.moved or any(buffer.changes != version for _, buffer, version in self.known)
+
+    def settle(self) -> None:
+        """Finds what scripts have written to arrays that they hold."""
+        for blob, buffer, _ in self.known:
+            if blob._data is buffer:
+                buffer.settle()

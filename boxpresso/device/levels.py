@@ -129,12 +129,12 @@ def listed() -> frozenset[str]:
 
 def offered() -> list[Level]:
     """The levels that this machine offers, the least first."""
-    found: list[Level] = []
+    result: list[Level] = []
     for level in levels():
         if not all(map(has, level.needs)):
             break
-        found.append(level)
-    return found
+        result.append(level)
+    return result
 
 
 def asked() -> Level | None:

@@ -18,7 +18,6 @@ from ..proto.binary import (
     LIMIT,
     Broken,
     LayerWeights,
-    Source,
     TooMany,
     encode_layer,
     encode_net,
@@ -29,10 +28,11 @@ from ..proto.binary import (
 )
 from ..proto.errors import BoxpressoWarning, ModelError
 from ..proto.limits import LIMITS
+from ..proto.reading import FilePath
 from ..proto.signatures import HDF5, what_is
 
 __all__ = [
-    "CopyReport", "LayerWeights", "Source", "Weights", "batch_norm_blobs", "copy_weights", "read_blob", "read_mean",
+    "CopyReport", "LayerWeights", "Weights", "batch_norm_blobs", "copy_weights", "read_blob", "read_mean",
     "read_weights", "save_weights",
 ]  # fmt: skip
 
@@ -60,7 +60,7 @@ class Weights(Mapping[str, LayerWeights]):
 # Reading
 
 
-def read_weights(path: Source) -> Weights:
+def read_weights(path: FilePath) -> Weights:
     """Reads a .caffemodel in V0, V1 or today's form, of any fork, or HDF5 as Caffe writes it.
 
     Parameters
@@ -318,7 +318,7 @@ def _some(names: Sequence[str]) -> str:
 # Saving
 
 
-def save_weights(path: Source, layers: Iterable[Row], net_name: str = "") -> None:
+def save_weights(path: FilePath, layers: Iterable[Row], net_name: str = "") -> None:
     """Writes the weights of a net as Caffe does.
 
     The file is written under another name in the same folder, and renamed when it is complete and on disk.

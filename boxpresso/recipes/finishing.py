@@ -24,9 +24,10 @@ from ..graph.prepare import select
 from ..layers.core import Trait, make_layer, traits_of
 from ..layers.core.boundary import Named
 from ..layers.core.registry import known_type, replacement
-from ..net.weights import LayerWeights, Row, Source, Weights, read_weights, save_weights
+from ..net.weights import LayerWeights, Row, Weights, read_weights, save_weights
 from ..proto import LayerParameter, NetParameter, read_net
 from ..proto.errors import BoxpressoWarning, ModelError, nearest
+from ..proto.reading import FilePath
 
 __all__ = ["Finished", "finish"]
 
@@ -75,14 +76,14 @@ class Head:
 
 
 def finish(
-    model: Source | NetParameter,
-    weights: Source,
-    out: Source,
+    model: FilePath | NetParameter,
+    weights: FilePath,
+    out: FilePath,
     *,
     layers: Sequence[str] = (),
     means: Sequence[float] | Numpy | None = None,
     stds: Sequence[float] | Numpy | None = None,
-    deploy: Source | NetParameter | None = None,
+    deploy: FilePath | NetParameter | None = None,
     level: int = 0,
     stages: Sequence[str] = (),
 ) -> list[Finished]:
@@ -474,7 +475,7 @@ def multiplied(layer: LayerWeights, by: Finished, transposed: bool) -> list[Nump
     return blobs
 
 
-def write(out: Source, file: Weights, net: NetParameter, done: Sequence[Finished]) -> None:
+def write(out: FilePath, file: Weights, net: NetParameter, done: Sequence[Finished]) -> None:
     """Writes the file's layers, those of `done` finished, and their marks."""
     partial = [layer.name for layer in file.layers if any(blob is None for blob in layer.blobs)]
     if partial:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..device import Blob, Buffer, Device, Kernels
+from ..device import Blob, Buffer, Device, Kernels, Versions
 from ..device.chain import CHAIN
 from ..device.host import Cpu
 from ..graph.connect import named
@@ -92,9 +92,7 @@ class Runner:
         # Layers whose tops, which others read, get other shapes in a forward, or were seen to do so.
         self.dynamic = self.choosing()
         self.parameters = list({id(b): b for layer in source.layers for b in layer.blobs}.values())
-        self.packed: list[
-            tuple[Blob, Buffer, int]
-        ] = []  # parameters, and the versions of them that the plan works with
+        self.packed = Versions()  # of the parameters, that the plan works with
         # The net as it stands: what each layer reads and writes, and who writes a value.
         steps = plain(source, ()).steps
         self.reads = [step.reads for step in steps]
@@ -159,7 +157,7 @@ class Runner:
         with self.at_work:
             for part in self.parts:
                 self.prepare(part)
-        self.packed = [(blob, blob._data, blob._data.used_by(self)) for blob in self.parameters]
+        self.packed = Versions(self.parameters, self)
 
     def prepare(self, part: Part) -> None:
         """Packs the weights of a part's plan, and makes its factors for the channels that the blobs have now."""
@@ -281,8 +279,8 @@ class Runner:
 
     def changed(self) -> bool:
         """Whether the plan works with other versions of the parameters than there are now."""
-        changes = [blob._data is not buffer or buffer.settle() != version for blob, buffer, version in self.packed]
-        return any(changes)  # all of them settled
+        self.packed.settle()
+        return self.packed.old
 
     def program(self, part: Part) -> CpuProgram | None:
         """The program of a part for the shapes of what it reads; None where that is empty."""
@@ -462,7 +460,8 @@ class Runner:
         """A blob's memory under a shape that it had."""
         result = Blob(shape, self.dtype, self.device)
         result.share_data(blob)
-        if any(buffer is blob._data for _, buffer, _ in self.packed):  # a Parameter's top, which is its parameter
+        # A Parameter's top is its parameter.
+        if any(buffer is blob._data for buffer in self.packed.buffers.values()):
             result._data = self.as_it_was(blob._data)
         return result
 
@@ -490,8 +489,8 @@ class Runner:
             with named(layer), self.as_packed(layer):
                 layer.reshape(bottoms, tops)
                 layer.forward(bottoms, tops)
-            given = zip(self.writes[i], tops)
-            self.computed.update((v, top) for v, top in given if i in needed or v not in self.available)
+            pairs = zip(self.writes[i], tops)
+            self.computed.update((v, top) for v, top in pairs if i in needed or v not in self.available)
             self.source.seen[i] = ()  # the layer has been reshaped for other blobs
         for name, value in values.items():
             result, blob = self.value(self.root(value)), self.source.blobs[name]
@@ -516,7 +515,7 @@ class Runner:
     def as_packed(self, layer: Layer) -> Iterator[None]:
         """While a layer has the parameters that the last forward had."""
         now = [(blob, blob._data) for blob in layer.blobs]
-        had = {id(blob): buffer for blob, buffer, _ in self.packed}
+        had = self.packed.buffers
         for blob, buffer in now:
             blob._data = self.as_it_was(had.get(id(blob), buffer))
         try:

@@ -11,9 +11,10 @@ import numpy as np
 from google.protobuf.message import DecodeError
 
 from ..proto import SolverState, hdf5
-from ..proto.binary import AXES, Broken, Source, TooMany, check_count, read_bytes
+from ..proto.binary import AXES, Broken, TooMany, check_count, read_bytes
 from ..proto.errors import ModelError
 from ..proto.files import replacing
+from ..proto.reading import FilePath
 from ..proto.signatures import HDF5, what_is
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ class State(NamedTuple):
     history: list[Numpy]
 
 
-def write_state(path: Source, iteration: int, learned_net: str, rates: Rates, history: Sequence[Numpy]) -> None:
+def write_state(path: FilePath, iteration: int, learned_net: str, rates: Rates, history: Sequence[Numpy]) -> None:
     """Writes a state in the format that the end of its name says, as a whole or not at all."""
     if str(path).endswith(".h5"):
         with replacing(path) as part:
@@ -60,7 +61,7 @@ def _write_hdf5(part: Path, iteration: int, learned_net: str, step: int, history
             group[str(i)] = array
 
 
-def read_state(path: Source) -> State:
+def read_state(path: FilePath) -> State:
     """Reads a state of either format. Raises ModelError for any other file, which it describes."""
     data = read_bytes(path)
     if data.startswith(HDF5):
@@ -84,7 +85,7 @@ def read_state(path: Source) -> State:
     )  # fmt: skip
 
 
-def _history_blob(path: Source, blob: Any) -> Numpy:
+def _history_blob(path: FilePath, blob: Any) -> Numpy:
     shape = tuple(blob.shape.dim) or tuple(d for d in (blob.num, blob.channels, blob.height, blob.width))
     values = np.array(blob.double_data or blob.data, np.float64 if blob.double_data else np.float32)
     if len(shape) > AXES or any(size < 0 for size in shape) or values.size != prod(shape):

@@ -17,7 +17,7 @@ kernels = Kernels(Path(__file__).with_name("solver.cu"))
 PIECE = 1 << 14  # elements of a parameter that one block takes
 
 
-class Step(NamedTuple):
+class UpdateStep(NamedTuple):
     """What an update needs beside the parameters."""
 
     scale: float  # of the diffs: clipping and 1 / iter_size
@@ -94,7 +94,7 @@ class Group:
             self.distances, self.addresses = self.device.table(distances, np.float64), addresses
         return arrays[0]
 
-    def update(self, p: SolverParameter, method: Method, step: Step) -> None:
+    def update(self, p: SolverParameter, method: Method, step: UpdateStep) -> None:
         """One update of all of them, in one launch."""
         rates = [rate or 0.0 for rate in step.rates]
         if method.kernel == "adam":
@@ -142,7 +142,7 @@ class Parameters:
             self.groups[key] = Group([self.blobs[i] for i in key], [self.history[i] for i in key])
         return self.groups[key]
 
-    def update(self, step: Step) -> None:
+    def update(self, step: UpdateStep) -> None:
         """One update of all parameters that learn."""
         chosen = [i for i, rate in enumerate(step.rates) if rate is not None and self.blobs[i].count]
         if chosen:

@@ -7,11 +7,12 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Union
+from typing import Any
 
 from ...net import Net
 from ...proto.errors import ModelError
 from ...proto.files import replacing
+from ...proto.reading import FilePath
 from ..operations import Numpy
 from .targets import DEFAULT
 from .verify import Difference, verify
@@ -32,7 +33,7 @@ class Written:
 
 def export_onnx(
     net: Net,
-    path: Union[str, os.PathLike[str]],
+    path: FilePath,
     *,
     target: str = "onnxruntime",
     opset: int = DEFAULT,

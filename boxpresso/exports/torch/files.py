@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from typing import Any, Union
+from typing import Any
 
 import numpy as np
 import torch
@@ -11,11 +10,12 @@ import torch
 from ...net import Net
 from ...proto.errors import BoxpressoError, ModelError
 from ...proto.files import replacing
+from ...proto.reading import FilePath
 from ..onnx.verify import LIMIT, apart, fresh, inputs_of
 from .module import to_torch
 
 
-def export_torch(net: Net, path: Union[str, os.PathLike[str]], *, check: bool = True) -> float | None:
+def export_torch(net: Net, path: FilePath, *, check: bool = True) -> float | None:
     """Writes a net as torch.export's file; `torch.export.load(path).module()` runs it.
 
     A file with regions or detections needs boxpresso.ops.torch imported where it is read.

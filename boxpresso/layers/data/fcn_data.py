@@ -13,7 +13,7 @@ import numpy as np
 
 from ...data.errors import BrokenRecord, DataError
 from ...data.lines import read_lines, words_of
-from ...data.loader import Loader, Order, Source
+from ...data.loader import Loader, Order, RecordSource
 from ...data.mat import read_mat
 from ...data.picture import decode, read_numbers
 from ...device import Blob
@@ -52,7 +52,7 @@ def draws(seed: int | float | str, count: int, bits: int) -> list[int]:
 
 
 @dataclass
-class FolderSource(Source):
+class FolderSource(RecordSource):
     """Pictures and labels of a data set, by the names of its split."""
 
     names: list[str]
