@@ -67,7 +67,7 @@ class Detector:
         The name of the decoder, such as "yolo" or "mtcnn"; by default it is recognised.
     labels
         Names of the classes: {label: name}, a list that begins with label 0, or a file for `labels.read_labels`.
-    device, precision, fast_math
+    device, precision, fast_math, reproducible
         As for Net; a Net that is given has its own.
     clip
         Whether upright boxes are clipped to the picture, and those that lie outside it left out.
@@ -127,6 +127,7 @@ class Detector:
         device: str | None = None,
         precision: str | None = None,
         fast_math: bool = False,
+        reproducible: bool = False,
         clip: bool = True,
         threads: int = 4,
         mean: Mean = None,
@@ -140,9 +141,10 @@ class Detector:
     ) -> None:
         refuse(misspelt, Detector.__init__)
         made = [model] if isinstance(model, Net) else [] if isinstance(model, (str, os.PathLike)) else list(model)
-        if (precision is not None or fast_math) and any(isinstance(net, Net) for net in made):
-            raise ModelError("precision and fast_math are chosen when a net is made: give them to Net")
-        nets = open_nets(model, weights, device=device, precision=precision, fast_math=fast_math)
+        if (precision is not None or fast_math or reproducible) and any(isinstance(net, Net) for net in made):
+            raise ModelError("precision, fast_math and reproducible are chosen when a net is made: give them to Net")
+        options = {"precision": precision, "fast_math": fast_math, "reproducible": reproducible}
+        nets = open_nets(model, weights, device=device, **options)
         self.recognition = recognise_model(nets[0]) if len(nets) == 1 else None
         self.decoder = choose(nets, decoder, self.recognition)
         self.clip = clip

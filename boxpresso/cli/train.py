@@ -120,7 +120,7 @@ def run(args: Namespace) -> int:
                 warnings.simplefilter("ignore", UserWarning)  # about files that rank 0 reads too
             solver = Solver(
                 args.solver, weights=weights, device=args.device, deterministic=args.deterministic,
-                python_layers=args.python_layers, ranks=ranks, allow_nan=args.allow_nan,
+                reproducible=args.reproducible, python_layers=args.python_layers, ranks=ranks, allow_nan=args.allow_nan,
                 write_below=args.write_below or None, memory_limit=args.memory_limit, keep_best=args.best,
                 patience=args.patience,
             )  # fmt: skip

@@ -169,6 +169,7 @@ class Cuda(Copies):
 
     kind = "cuda"
     workers = 1
+    reproducible = False
     instances: weakref.WeakSet[Cuda] = weakref.WeakSet()
 
     def __init__(self, index: int, deterministic: bool = False, fast_math: bool = False) -> None:

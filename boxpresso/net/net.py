@@ -54,6 +54,9 @@ class Net(Batched):
         "cpu", "cuda", "cuda:1"; None takes $BOXPRESSO_DEVICE, else a GPU if one answers, else the CPU.
     deterministic
         Bitwise identical results on every run on a GPU too; on the CPU they always are.
+    reproducible
+        The same bits on every CPU, with any number of threads, images split over batches in any way, and each compiler that is
+        named (docs/reproducible.md), on the CPU alone.
     dtype
         numpy.float32 or numpy.float64.
     seed
@@ -112,6 +115,8 @@ class Net(Batched):
         For what is wrong with the files.
     LayerError
         For what a layer refuses, by its name.
+    DeviceError
+        For a device that is not there, or cannot do what is asked: a GPU with `reproducible`.
 
     Examples
     --------
@@ -127,9 +132,9 @@ class Net(Batched):
     def __init__(
         self, model: FilePath | NetParameter, weights: FilePath | Sequence[FilePath] | None = None, *, phase: str = "TEST",
         device: str | None = None, level: int = 0, stages: Sequence[str] = (), deterministic: bool = False,
-        dtype: Any = np.float32, seed: int | None = None, python_layers: Sequence[str | ModuleType] = (),
-        optimize: bool = True, fast_math: bool = False, precision: str | None = None,
-        write_below: FilePath | Sequence[FilePath] | None = (), memory_limit: int | None = None,
+        reproducible: bool = False, dtype: Any = np.float32, seed: int | None = None,
+        python_layers: Sequence[str | ModuleType] = (), optimize: bool = True, fast_math: bool = False,
+        precision: str | None = None, write_below: FilePath | Sequence[FilePath] | None = (), memory_limit: int | None = None,
         data: str | Shapes | None = None, anchors: Anchors = None, lazy: bool = False, source: str = "",
     ) -> None:  # fmt: skip
         self.phase, self.dtype = checked(phase, dtype)
@@ -137,12 +142,13 @@ class Net(Batched):
         self._read(model, source, level, stages, write_below, data, anchors)
         self._made = {
             "phase": phase, "device": device, "level": level, "stages": tuple(stages), "deterministic": deterministic,
-            "dtype": self.dtype, "seed": seed, "optimize": optimize, "fast_math": fast_math, "precision": precision,
+            "reproducible": reproducible, "dtype": self.dtype, "seed": seed, "optimize": optimize, "fast_math": fast_math,
+            "precision": precision,
             "python_layers": [name if isinstance(name, str) else name.__name__ for name in python_layers],
             "write_below": write_below, "memory_limit": memory_limit, "data": data, "lazy": lazy,
             "source": self.source,
         }  # fmt: skip
-        self.device = open_device(device, deterministic=deterministic).with_stream(fast_math)
+        self.device = open_device(device, deterministic=deterministic, reproducible=reproducible).with_stream(fast_math)
         self.memory = Memory(memory_limit, self.device.kind)
         if seed is not None:
             self.seed = int(np.random.SeedSequence(seed).generate_state(1)[0])
@@ -286,7 +292,11 @@ class Net(Batched):
             if self.device.kind != "cpu":
                 fetch(self.device, [self._blob(name).data for name in names])
             with self._layers.at_work:
-                return {name: np.array(self._blob(name).data) for name in names}
+                results = {name: np.array(self._blob(name).data) for name in names}
+            if self.device.reproducible:  # a machine's NaN has a sign and a payload of its own
+                for array in results.values():
+                    np.copyto(array, np.nan, where=np.isnan(array))
+            return results
 
     def _pass(
         self, more: Sequence[str], start: str | None, end: str | None, inputs: Mapping[str, ArrayLike]

@@ -106,7 +106,7 @@ class Operator(Generic[P]):
         calls: OrderedDict[Any, Call] | None = local.__dict__.get("calls")
         if calls is None:
             calls = local.calls = OrderedDict()
-        key: Any = self, more, *options.values(), *map(arrays.kind_of, inputs)
+        key: Any = self, more, arrays.asked.get(), *options.values(), *map(arrays.kind_of, inputs)
         try:
             call = calls.pop(key, None)
         except TypeError:  # an option that cannot be part of a key

@@ -9,6 +9,7 @@ torch.compile and torch.export they are operators of torch, torch.ops.boxpresso.
 
 from __future__ import annotations
 
+import contextvars
 import functools
 from collections.abc import Callable
 from typing import Any
@@ -16,7 +17,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from . import OPERATORS, library, pyramid
+from ..proto.errors import BoxpressoError
+from . import OPERATORS, arrays, library, pyramid
 from .derivatives import Backward, Forward, detached
 from .operator import Operator
 
@@ -27,6 +29,7 @@ class Differentiable(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, op: Operator[...], options: dict[str, Any], *inputs: Any) -> Any:
         ctx.op, ctx.options, ctx.given = op, options, [value is not None for value in inputs]
+        ctx.context = contextvars.copy_context()  # backward runs in a thread of torch's own
         ctx.save_for_backward(*(value for value in inputs if value is not None))
         keep = any(ctx.needs_input_grad)
         ctx.call = op.open(detached(inputs), options, ("autograd", keep))
@@ -45,7 +48,7 @@ class Differentiable(torch.autograd.Function):
         ctx.call = None
         if call is None:  # it has gone back: this is not the first time
             inputs = [next(saved) if given else None for given in ctx.given]
-            call = op.open(detached(inputs), ctx.options, ("autograd", True))
+            call = ctx.context.run(op.open, detached(inputs), ctx.options, ("autograd", True))
         gradients = call.backward(grad, ctx.needs_input_grad[2:])
         call.close()
         return None, None, *gradients
@@ -78,6 +81,8 @@ def differentiable(op: Operator[...]) -> Callable[..., Any]:
             if "rois" in kwargs:
                 kwargs["rois"] = with_images(kwargs["rois"], like, op.columns)
         if torch.compiler.is_compiling() or not all(plain(value) for value in (*args, *kwargs.values())):
+            if arrays.asked.get():
+                raise BoxpressoError(f"{name}: ops.reproducible() does not reach into what torch compiles or exports")
             return getattr(torch.ops.boxpresso, name)(*args, **kwargs)
         inputs, options = op.bind(*args, **kwargs)
         if torch._C._functorch.peek_interpreter_stack() is not None:  # torch.func's transforms

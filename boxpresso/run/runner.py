@@ -584,6 +584,10 @@ def wants_bf16(precision: str | None, device: Device, dtype: Any, planned: bool)
         raise DeviceError(
             f"precision='int8' needs the CPU, float32, phase TEST and optimize; this is {device.describe()}"
         )
+    if precision == "bf16" and device.reproducible:
+        raise DeviceError(
+            "precision='bf16' is not reproducible: CPUs add products of bfloat16 in orders of their own (docs/reproducible.md)"
+        )
     if precision == "bf16" and not (planned and dtype == np.float32 and bf16_available(device)):
         raise DeviceError(
             "precision='bf16' needs a CPU with AVX512-BF16 or ARM's BF16, float32, phase TEST and optimize; this is "

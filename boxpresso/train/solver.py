@@ -46,7 +46,7 @@ class Solver:
         beside it.
     weights
         Files to start from, beside those that it names.
-    device, deterministic, dtype, python_layers, write_below, memory_limit
+    device, deterministic, reproducible, dtype, python_layers, write_below, memory_limit
         As for Net, but by default a net that is trained may write everywhere; without a device, solver_mode: CPU means "cpu".
     feed
         Called with a net before each of its forward passes, for nets whose data come from Python.
@@ -110,6 +110,7 @@ class Solver:
         weights: FilePath | Sequence[FilePath] = (),
         device: str | None = None,
         deterministic: bool = False,
+        reproducible: bool = False,
         dtype: Any = np.float32,
         feed: Callable[[Net], None] | None = None,
         log: Log = glog,
@@ -138,8 +139,9 @@ class Solver:
         if seed is None and self.ranks.size > 1:
             seed = self.ranks.common(int(np.random.SeedSequence().generate_state(1)[0]))
         self.options: dict[str, Any] = {
-            "device": self.ranks.device(device), "deterministic": deterministic, "dtype": dtype,
-            "python_layers": python_layers, "seed": seed, "write_below": write_below, "memory_limit": memory_limit,
+            "device": self.ranks.device(device), "deterministic": deterministic, "reproducible": reproducible,
+            "dtype": dtype, "python_layers": python_layers, "seed": seed,
+            "write_below": write_below, "memory_limit": memory_limit,
         }  # fmt: skip
         files: list[FilePath] = [nets.find_file(path, self.folder) for path in p.weights]
         files += [weights] if isinstance(weights, (str, os.PathLike)) else weights

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..device import AnyArray, Blob, Kernels
+from ..device.functions import power
 from ..proto import SolverParameter
 from ..proto.errors import KernelError, ModelError, nearest
 
@@ -99,7 +100,7 @@ class Group:
         rates = [rate or 0.0 for rate in step.rates]
         if method.kernel == "adam":
             t = step.iteration + 1
-            rates = [rate * math.sqrt(1 - p.momentum2**t) / (1 - p.momentum**t) for rate in rates]
+            rates = [rate * math.sqrt(1 - power(p.momentum2, t)) / (1 - power(p.momentum, t)) for rate in rates]
         numbers = {"delta": 0.0, "first": 0.0, "second": 0.0, **method.rule(p)}
         rule = kernels.struct("Rule", l1=step.l1, scale=step.scale, **numbers)
         table = self.device.table(np.stack([rates, step.decays], 1), self.dtype)
@@ -110,11 +111,10 @@ class Group:
         """The L2 norm of all diffs, in double precision and in an order that is always the same."""
         diff, partial = self.place()[1], self.device.empty((self.count,), np.float64)
         kernels.on(self.device).square_sums(self.count, diff, self.pieces, self.distances, partial)
-        sums, first, total = partial.tolist(), 0, 0.0
-        for blob in self.blobs:
-            end = first + -(-blob.count // PIECE)
-            total, first = total + sum(sums[first:end]), end
-        return float(total**0.5)
+        total = 0.0
+        for each in partial.tolist():  # Python 3.12's sum rounds otherwise than that of 3.11
+            total += each
+        return math.sqrt(total)
 
 
 class Parameters:

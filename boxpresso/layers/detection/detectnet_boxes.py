@@ -10,6 +10,7 @@ import numpy as np
 
 from ...data.detectnet import grid_boxes, group_rectangles, judged
 from ...device import Blob
+from ...device.functions import logarithm
 from ...proto.errors import LayerError
 from ..core import Layer, Trait
 from ..core.param_str import read_param_str
@@ -179,7 +180,7 @@ class ClusterDetections(GridBoxes, type="ClusterDetections", param="python_param
             return np.zeros((0, 5))
         whole = np.trunc(np.column_stack([rows[:, :2], rows[:, 2:] - rows[:, :2]])).astype(int)
         groups = group_rectangles(whole.tolist(), int(given["gridbox_rect_threshold"]), given["gridbox_rect_eps"])
-        kept = [(x, y, x + w, y + h, math.log(n)) for (x, y, w, h), n in groups if h >= given["min_height"]]
+        kept = [(x, y, x + w, y + h, logarithm(n)) for (x, y, w, h), n in groups if h >= given["min_height"]]
         return np.array(kept).reshape(-1, 5)
 
 
