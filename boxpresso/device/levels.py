@@ -46,7 +46,10 @@ class Level:
     def flags(self, command: Sequence[str]) -> tuple[str, ...]:
         """The options for a compiler; zig has names of its own."""
         if "ziglang" in command:
-            return ("-mcpu=" + "+".join((self.march.replace("armv8-a", "generic").replace("-", "_"), *self.features)),)
+            cpu = self.march.replace("-", "_")
+            if arm := re.fullmatch(r"armv(\d+)(?:\.(\d+))?-a", self.march):
+                cpu = "generic" + (f"+v{arm[1]}_{arm[2]}a" if arm[2] else "")
+            return ("-mcpu=" + "+".join((cpu, *self.features)),)
         if self.march.startswith("armv"):
             return ("-march=" + "+".join((self.march, *self.features)),)
         return (f"-march={self.march}", *(f"-m{feature}" for feature in self.features))
