@@ -106,9 +106,7 @@ class Api:
         example: int | None = Query(None, description="one of the server's examples, in place of a body"),
     ) -> Response:
         """The detections of a picture."""
-        wanted = Wanted(
-            score, nms, tuple(name.strip() for part in labels or () for name in part.split(",") if name.strip())
-        )
+        wanted = Wanted(score, nms, split(labels))
 
         def work_on(body: bytes | None) -> Callable[[], Any]:
             if picture is not None:
@@ -198,6 +196,22 @@ class Api:
             request,
             lambda _: lambda: self.model.preview(token),
             answer=lambda data: Response(data, media_type="image/jpeg"),
+        )
+
+    async def drawn(
+        self,
+        request: Request,
+        token: str,
+        score: float | None = Query(None, ge=0, le=1),
+        nms: float | None = Query(None, ge=0, le=1),
+        labels: list[str] | None = LABELS,
+    ) -> Response:
+        """A picture that was sent with its detections drawn, as PNG; the parameters are those of /api/detect."""
+        wanted = Wanted(score, nms, split(labels))
+        return await self.run(
+            request,
+            lambda _: lambda: self.model.drawn(token, wanted),
+            answer=lambda data: Response(data, media_type="image/png"),
         )
 
     async def example(self, number: int) -> Response:
@@ -316,6 +330,15 @@ class Api:
                 result.add_done_callback(lambda future: future.cancelled() or future.exception())
 
 
+def split(labels: Sequence[str] | None) -> tuple[str, ...]:
+    """Names of classes, with commas between them.
+
+    >>> split(["car, dog", "cat"])
+    ('car', 'dog', 'cat')
+    """
+    return tuple(name.strip() for part in labels or () for name in part.split(",") if name.strip())
+
+
 async def left(request: Request) -> None:
     """Returns when the client has closed the connection."""
     while (await request.receive())["type"] != "http.disconnect":
@@ -367,6 +390,7 @@ def create_app(
     get("/api/blobs", api.blobs, responses=schemas.BLOBS)
     get("/api/blobs/{name:path}", api.blob, responses=schemas.BLOB)
     get("/api/pictures/{token}", api.preview, include_in_schema=False)
+    get("/api/pictures/{token}/drawn", api.drawn, include_in_schema=False)
     get("/api/examples/{number}", api.example, include_in_schema=False)
     app.add_api_route(
         "/api/detect", api.detect, methods=["POST"], response_class=JSONResponse, responses=schemas.DETECT,

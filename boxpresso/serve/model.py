@@ -170,6 +170,11 @@ class Model:
             },
         }
 
+    def drawn(self, token: str, wanted: Wanted) -> bytes:
+        """A picture that was sent before with its detections drawn, as the bytes of a PNG."""
+        picture = self.known(token)
+        return png_of(self.detections(picture, wanted).plot(picture.pixels))
+
     def detections(self, picture: Picture, wanted: Wanted) -> Detections:
         """The detections of a picture. Raises Refusal for unknown labels, and for an overlap where nothing suppresses."""
         known = self.detector.settings
@@ -306,6 +311,13 @@ class Model:
         to = io.BytesIO()
         image.save(to, "JPEG", quality=90)
         return to.getvalue()
+
+
+def png_of(image: Image.Image) -> bytes:
+    """A Pillow image as the bytes of a PNG."""
+    to = io.BytesIO()
+    image.save(to, "PNG")
+    return to.getvalue()
 
 
 def milliseconds(seconds: float) -> float:
