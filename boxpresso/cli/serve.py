@@ -63,6 +63,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--timeout", metavar="SECONDS", type=seconds, default=60.0, help=text)
     text = "requests that may wait while one runs; more are refused (default: 8)"
     add("--queue", metavar="N", type=count, default=8, help=text)
+    text = "pictures of waiting requests (of KServe v2) that go through the net together (default: 8)"
+    add("--batch", metavar="N", type=arguments.positive, default=8, help=text)
     text = "a further name by which the server may be called; may be repeated"
     add("--allow-host", metavar="NAME", action="append", default=[], help=text)
     text = "pages from there, such as https://example.org, may use the server; may be repeated"
@@ -82,7 +84,7 @@ def run(args: Namespace) -> int:
 
     options = Options(
         args.host, args.max_upload, args.timeout, args.queue, tuple(args.allow_host), tuple(args.allow_origin),
-        args.examples,
+        args.examples, args.batch,
     )  # fmt: skip
     Examples(options.examples, options.max_upload)  # what is wrong is said before the model is read
     listener = bind(args.host, args.port)

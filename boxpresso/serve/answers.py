@@ -52,16 +52,20 @@ def finite(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-PATHS = re.compile(r"(?<![\w.])(?:[A-Za-z]:)?[\\/](?:[^\s'\":;,()]+[\\/])+")  # the folders of an absolute path
+PATHS = re.compile(
+    r"(?<![\w./\\])(?<!https:)(?<!http:)(?:[A-Za-z]:)?[\\/](?:[^\s'\":;,()]+[\\/])+"
+)  # the folders of an absolute path
 
 
 def public(text: str, *paths: object) -> str:
-    """A text for clients: of absolute paths, and of these, the last name alone.
+    """A text for clients: of absolute paths, and of these, the last name alone; addresses on the web stay.
 
     Examples
     --------
     >>> public("cannot read /home/me/mean.npy for layer 'a/b' of in/deploy.prototxt", "in/deploy.prototxt")
     "cannot read mean.npy for layer 'a/b' of deploy.prototxt"
+    >>> public("published at https://github.com/owner/net/tree/main, kept in /home/me/net")
+    'published at https://github.com/owner/net/tree/main, kept in net'
     """
     for path in paths:
         if isinstance(path, (str, os.PathLike)) and os.fspath(path):

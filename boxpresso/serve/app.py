@@ -7,7 +7,8 @@ import os
 import threading
 import time
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from starlette.exceptions import HTTPException
 
 from .. import __version__
 from ..proto.errors import BoxpressoError, DeviceLost
-from . import schemas
+from . import kserve, schemas
 from .answers import public
 from .blobs import PER_PAGE, View
 from .examples import Examples
@@ -67,6 +68,7 @@ class Api:
     def __init__(self, model: Model, worker: Worker, options: Options, report: Callable[[object], None]) -> None:
         self.model, self.worker, self.options, self.report = model, worker, options, report
         self.examples = Examples(options.examples, options.max_upload)
+        self.batcher = kserve.Batcher(model, options.batch)
         self.uploads = Uploads(options.max_upload, TOGETHER * options.max_upload)
         self.busy = 0  # requests that wait or run, whose bodies are there
         self.lost = threading.Event()  # set when this process cannot use its GPU any more
@@ -104,9 +106,7 @@ class Api:
         example: int | None = Query(None, description="one of the server's examples, in place of a body"),
     ) -> Response:
         """The detections of a picture."""
-        wanted = Wanted(
-            score, nms, tuple(name.strip() for part in labels or () for name in part.split(",") if name.strip())
-        )
+        wanted = Wanted(score, nms, split(labels))
 
         def work_on(body: bytes | None) -> Callable[[], Any]:
             if picture is not None:
@@ -117,6 +117,54 @@ class Api:
             return lambda: self.model.detect(picture_of(body or b"", request.headers), wanted)
 
         return await self.run(request, work_on, picture is None and example is None)
+
+    # The Open Inference Protocol
+
+    async def v2(self) -> Response:
+        """The server, for clients of the Open Inference Protocol."""
+        return JSONResponse(kserve.server_metadata())
+
+    async def v2_live(self) -> Response:
+        """200 while the server answers."""
+        return JSONResponse({"live": True})
+
+    async def v2_ready(self) -> Response:
+        """200 while the server can answer requests."""
+        return JSONResponse({"ready": True})
+
+    async def v2_model(self, name: str, version: str = "1") -> Response:
+        """The model's inputs and outputs."""
+        return self.v2_refusal(name, version) or JSONResponse(kserve.model_metadata(self.model.name))
+
+    async def v2_model_ready(self, name: str, version: str = "1") -> Response:
+        """200 for the model that is served."""
+        return self.v2_refusal(name, version) or JSONResponse({"name": self.model.name, "ready": True})
+
+    async def v2_infer(self, request: Request, name: str, version: str = "1") -> Response:
+        """The detections of the pictures of a request; pictures of requests that wait go through the net together."""
+        if refusal := self.v2_refusal(name, version):
+            return refusal
+        tickets: list[kserve.Ticket] = []
+
+        def work_on(body: bytes | None) -> Callable[[], Any]:
+            ticket = self.batcher.enter(partial(kserve.read_request, body or b"", request.headers))
+            tickets.append(ticket)
+            return lambda: kserve.answer(self.model.name, *self.batcher.answer(ticket))
+
+        try:
+            types = ("", "application/json", "application/octet-stream")
+            return await self.run(request, work_on, True, lambda made: Response(made[0], headers=made[1]), types)
+        finally:
+            for ticket in tickets:
+                self.batcher.leave(ticket)
+
+    def v2_refusal(self, name: str, version: str) -> Response | None:
+        """404 for another model or version than the one that is served, else None."""
+        if name != self.model.name or version != "1":
+            return refused(
+                Refusal(404, f"there is no model {name!r} of version {version}; there is {self.model.name!r} of 1")
+            )
+        return None
 
     async def blobs(
         self,
@@ -150,6 +198,22 @@ class Api:
             answer=lambda data: Response(data, media_type="image/jpeg"),
         )
 
+    async def drawn(
+        self,
+        request: Request,
+        token: str,
+        score: float | None = Query(None, ge=0, le=1),
+        nms: float | None = Query(None, ge=0, le=1),
+        labels: list[str] | None = LABELS,
+    ) -> Response:
+        """A picture that was sent with its detections drawn, as PNG; the parameters are those of /api/detect."""
+        wanted = Wanted(score, nms, split(labels))
+        return await self.run(
+            request,
+            lambda _: lambda: self.model.drawn(token, wanted),
+            answer=lambda data: Response(data, media_type="image/png"),
+        )
+
     async def example(self, number: int) -> Response:
         """The file of an example."""
         try:
@@ -168,6 +232,7 @@ class Api:
         work_on: Callable[[bytes | None], Callable[[], Any]],
         body: bool = False,
         answer: Callable[[Any], Response] = JSONResponse,
+        types: Sequence[str] | None = None,
     ) -> Response:
         """The answer of work in the worker's thread, or the error in its place.
 
@@ -179,9 +244,11 @@ class Api:
             Whether the body is read.
         answer
             Makes the response of what the work gives.
+        types
+            Of the body; None for those of a picture.
         """
         try:
-            return answer(await self.result(request, work_on, body))
+            return answer(await self.result(request, work_on, body, types))
         except Busy as refusal:
             return refused(refusal, {"retry-after": "1"})
         except Refusal as refusal:
@@ -210,13 +277,19 @@ class Api:
                 traceback.print_exception(error)
             return refused(Refusal(500, f"an internal error, {type(error).__name__}; the server's terminal says more"))
 
-    async def result(self, request: Request, work_on: Callable[[bytes | None], Callable[[], Any]], body: bool) -> Any:
+    async def result(
+        self,
+        request: Request,
+        work_on: Callable[[bytes | None], Callable[[], Any]],
+        body: bool,
+        types: Sequence[str] | None = None,
+    ) -> Any:
         """What the work gives. Raises Refusal with 504 where body and work together take too long."""
         end = time.monotonic() + self.options.timeout
         late = Refusal(504, f"the request took longer than {self.options.timeout:g} seconds (--timeout), and was ended")
         data = None
         if body:
-            check_type(request.headers)
+            check_type(request.headers, types)
             self.check_busy()  # before it is sent for nothing
             try:
                 data = await asyncio.wait_for(self.uploads.read(request.receive, request.headers), self.options.timeout)
@@ -255,6 +328,15 @@ class Api:
             if not result.done():
                 self.worker.give_up(job)
                 result.add_done_callback(lambda future: future.cancelled() or future.exception())
+
+
+def split(labels: Sequence[str] | None) -> tuple[str, ...]:
+    """Names of classes, with commas between them.
+
+    >>> split(["car, dog", "cat"])
+    ('car', 'dog', 'cat')
+    """
+    return tuple(name.strip() for part in labels or () for name in part.split(",") if name.strip())
 
 
 async def left(request: Request) -> None:
@@ -308,9 +390,17 @@ def create_app(
     get("/api/blobs", api.blobs, responses=schemas.BLOBS)
     get("/api/blobs/{name:path}", api.blob, responses=schemas.BLOB)
     get("/api/pictures/{token}", api.preview, include_in_schema=False)
+    get("/api/pictures/{token}/drawn", api.drawn, include_in_schema=False)
     get("/api/examples/{number}", api.example, include_in_schema=False)
     app.add_api_route(
         "/api/detect", api.detect, methods=["POST"], response_class=JSONResponse, responses=schemas.DETECT,
         openapi_extra={"requestBody": schemas.BODY},
     )  # fmt: skip
+    for model_path in ("/v2/models/{name}", "/v2/models/{name}/versions/{version}"):
+        get(model_path, api.v2_model, include_in_schema=False)
+        get(f"{model_path}/ready", api.v2_model_ready, include_in_schema=False)
+        app.add_api_route(f"{model_path}/infer", api.v2_infer, methods=["POST"], include_in_schema=False)
+    get("/v2", api.v2, include_in_schema=False)
+    get("/v2/health/live", api.v2_live, include_in_schema=False)
+    get("/v2/health/ready", api.v2_ready, include_in_schema=False)
     return Guard(app, options), api

@@ -32,7 +32,7 @@ HEADERS = {
     "referrer-policy": "no-referrer",
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
-    "permissions-policy": "camera=(), microphone=(), geolocation=()",
+    "permissions-policy": "camera=(self), microphone=(), geolocation=()",
     "cache-control": "no-store",
 }
 WILD = ("0.0.0.0", "::", "")  # addresses that mean all of this machine's

@@ -170,6 +170,11 @@ class Model:
             },
         }
 
+    def drawn(self, token: str, wanted: Wanted) -> bytes:
+        """A picture that was sent before with its detections drawn, as the bytes of a PNG."""
+        picture = self.known(token)
+        return png_of(self.detections(picture, wanted).plot(picture.pixels))
+
     def detections(self, picture: Picture, wanted: Wanted) -> Detections:
         """The detections of a picture. Raises Refusal for unknown labels, and for an overlap where nothing suppresses."""
         known = self.detector.settings
@@ -187,6 +192,22 @@ class Model:
         elif record.ran and self.shown != picture.token:
             self.shown = None  # some nets hold this picture, others another
         return found.filter(labels=self.numbers(wanted.labels, found)) if wanted.labels else found
+
+    def batch(self, pictures: Sequence[Numpy], wanted: Wanted, most: int) -> list[Detections]:
+        """The detections of several pictures, `most` of them in one pass of the net. Raises Refusal as `detections`."""
+        known, decoder = self.detector.settings, self.detector.decoder
+        if wanted.overlap is not None and not decoder.suppresses:
+            raise Refusal(422, f"overlap cannot be set: {suppression.where(decoder)}")
+        settings = known.given(threshold=wanted.score, overlap=wanted.overlap)
+        self.shown = None  # blobs hold several pictures, of which the page knows none
+        result: list[Detections] = []
+        while len(result) < len(pictures):
+            left = len(pictures) - len(result)
+            count = 1 << (min(left, most).bit_length() - 1)  # few sizes of batches: each has a plan of its own
+            group = pictures[len(result) : len(result) + count]
+            found = decoder.batch(list(group), settings)
+            result += [self.detector.checked(each, pixels) for each, pixels in zip(found, group, strict=True)]
+        return result
 
     def numbers(self, labels: Sequence[str], found: Detections) -> list[int]:
         """The numbers of classes that are given by number or name. Raises Refusal for a name that no class has."""
@@ -290,6 +311,13 @@ class Model:
         to = io.BytesIO()
         image.save(to, "JPEG", quality=90)
         return to.getvalue()
+
+
+def png_of(image: Image.Image) -> bytes:
+    """A Pillow image as the bytes of a PNG."""
+    to = io.BytesIO()
+    image.save(to, "PNG")
+    return to.getvalue()
 
 
 def milliseconds(seconds: float) -> float:

@@ -28,6 +28,8 @@ class Options:
         Origins of pages elsewhere that may use it, such as "https://example.org".
     examples
         A folder whose pictures the page offers, or None.
+    batch
+        Pictures of requests of the Open Inference Protocol that go through the net together.
     """
 
     host: str = "127.0.0.1"
@@ -37,6 +39,7 @@ class Options:
     allow_hosts: tuple[str, ...] = ()
     allow_origins: tuple[str, ...] = field(default=())
     examples: str | None = None
+    batch: int = 8
 
 
 class Refusal(BoxpressoError):

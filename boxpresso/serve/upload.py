@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from .options import Refusal
@@ -71,11 +71,16 @@ class Uploads:
             self.held -= len(body)
 
 
-def check_type(headers: Mapping[str, str]) -> None:
-    """Refuses a body that cannot be a picture, by its headers alone. Raises Refusal with 415."""
+def check_type(headers: Mapping[str, str], types: Sequence[str] | None = None) -> None:
+    """Refuses a body of another type than these, or one that cannot be a picture, by its headers alone. Raises Refusal with
+    415."""
     kind = media_type(headers)
     if headers.get("content-encoding", "identity").lower() not in ("", "identity"):
         raise Refusal(415, "a body with a Content-Encoding is not read; send the file as it is")
+    if types is not None:
+        if kind not in types:
+            raise Refusal(415, f"a body of type {kind} is not read; send {' or '.join(filter(None, types))}")
+        return
     if not (kind in ("", "multipart/form-data", "application/octet-stream") or kind.startswith("image/")):
         raise Refusal(415, f"a body of type {kind} is not read; {ADVICE}")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import io
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from tiny_ssd import TINY, picture, tiny_net
 
 from boxpresso import Detector, Net
 from boxpresso.proto import parse_net
+from boxpresso.serve.answers import public
 
 api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install 'boxpresso[dev]'")
 expect = api.expect
@@ -30,7 +32,7 @@ def browser():
         pytest.skip("there is no chromium on this machine")
     flags = (
         "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
-        "--disable-component-update --disable-sync"
+        "--disable-component-update --disable-sync --use-fake-device-for-media-stream --use-fake-ui-for-media-stream"
     )
     with api.sync_playwright() as playwright:
         opened = playwright.chromium.launch(executable_path=path, args=flags.split())
@@ -223,3 +225,62 @@ def test_the_page_at_400_pixels_and_by_keyboard(browser, tmp_path):
             "input, select, button, img", "all => all.filter(e => e.tagName === 'IMG' ? !e.hasAttribute('alt') : !(e.labels?.length || e.textContent.trim() || e.ariaLabel || e.querySelector('img[alt]'))).map(e => e.outerHTML)"
         )  # fmt: skip
         assert unnamed == []
+        assert float(page.eval_on_selector("#boxes .line", "e => parseFloat(getComputedStyle(e).strokeWidth)")) <= 1.5
+        low = page.eval_on_selector_all(
+            "#drop button, #drop label, .tools button, #score, #nms", "all => all.filter(e => e.offsetParent && e.offsetHeight < 44).map(e => e.id)"
+        )  # fmt: skip
+        assert low == []  # what a finger hits
+
+
+def test_the_page_opens_with_an_example_and_saves_its_drawing(browser, tmp_path):
+    two = np.concatenate([cells(4, scale=10)] * 2, axis=1)
+    Image.fromarray(two).save(tmp_path / "a.png")
+    with started(examples=str(tmp_path)) as server, Page(browser, server) as page:
+        expect(page.locator("#status")).to_contain_text(f"a.png (640 {TIMES} 320):")
+        slide(page, "#score", 0.9)
+        shown = page.locator("#rows tr").count()
+        with page.expect_download() as download:
+            page.click("#download-picture")
+        assert download.value.suggested_filename == "a.detections.png"
+        found = Detector(wide_net(), labels=NAMES, threshold=0.9)(two)
+        assert len(found) == shown > 0
+        with Image.open(download.value.path()) as saved:
+            assert np.array_equal(np.asarray(saved), np.asarray(found.plot()))
+
+
+def test_the_camera(browser):
+    """Frames of the browser's own test picture, until the camera is stopped."""
+    with started() as server, Page(browser, server) as page:
+        page.click("#camera")
+        expect(page.locator("#status")).to_contain_text(re.compile(rf"camera \(\d+ {TIMES} \d+\): \d+ detection"))
+        expect(page.locator("#camera")).to_have_text("Stop the camera")
+        with page.expect_request(re.compile("api/detect")), page.expect_request(re.compile("api/detect")):
+            pass  # one frame after another
+        page.click("#camera")
+        expect(page.locator("#camera")).to_have_text("Use the camera")
+        assert page.get_attribute("#camera", "aria-pressed") == "false"
+
+
+def test_addresses_are_links_and_paths_are_not_told(browser, tmp_path):
+    detector = Detector(wide_net(), labels=NAMES)
+    with started(detector) as server:
+        said = "documented at https://github.com/owner/net/tree/main, read from /home/me/net.prototxt"
+        server.model.description["explanation"] = [public(said)]
+        with Page(browser, server) as page:
+            link = page.locator("#explanation a")
+            assert link.get_attribute("href") == link.text_content() == "https://github.com/owner/net/tree/main"
+            assert page.locator("#explanation").text_content() == said.replace("/home/me/", "")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing(browser, tmp_path, scheme):
+    """Deque's checker of accessibility: names, roles, contrast, order of headings."""
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed")
+    Image.fromarray(cells(4, scale=10)).save(tmp_path / "a.png")
+    with started(examples=str(tmp_path)) as server, Page(browser, server, color_scheme=scheme) as page:
+        page.wait_for_selector("#rows tr")
+        page.click("#assumed summary")
+        page.locator("#graph button").nth(1).click()
+        page.wait_for_selector("#blob .grid img")
+        found = axe.Axe().run(page)
+        assert found.violations_count == 0, found.generate_report()

@@ -4,6 +4,7 @@ import { ask, byId, count, element, settled } from "./page.js";
 import { colour, drawBoxes, drawMasks, setPalette } from "./boxes.js";
 import { drawGraph } from "./graph.js";
 import { showLayer } from "./blobs.js";
+import { watch } from "./camera.js";
 
 const ROWS = 300; // of the table
 const state = { about: null, answer: null, source: null, hidden: new Set(), net: 0, layer: null, url: null };
@@ -15,7 +16,7 @@ async function start() {
   const about = (state.about = await ask("api/model"));
   byId("model").textContent = about.model;
   byId("description").textContent = about.description;
-  byId("explanation").replaceChildren(...about.explanation.map((line) => element("li", {}, line)));
+  byId("explanation").replaceChildren(...about.explanation.map((line) => element("li", {}, ...linked(line))));
   document.title = `${about.model} · Boxpresso`;
   setPalette(about.palette);
   const { score, nms } = { score: byId("score"), nms: byId("nms") };
@@ -32,7 +33,11 @@ async function start() {
   showNet();
   about.examples.forEach(example);
   byId("examples").hidden = !about.examples.length;
+  if (about.examples.length && !state.source) await lookAtExample(about.examples[0], 0);
 }
+
+/** A text whose addresses are links. */
+const linked = (text) => text.split(/(https?:\/\/[^\s,;]+)/).map((part, i) => (i % 2 ? element("a", { href: part, rel: "noopener noreferrer", target: "_blank" }, part) : part));
 
 /** The step of a slider that can stand at a value. */
 const step = (value) => (Math.abs(100 * value - Math.round(100 * value)) < 1e-6 ? 0.01 : 0.0001);
@@ -45,17 +50,20 @@ function sliders() {
 
 function example(name, number) {
   const button = element("button", { type: "button", title: name, "aria-pressed": "false" }, element("img", { src: `api/examples/${number}`, alt: name, loading: "lazy" }));
-  button.addEventListener("click", () => look({ example: number, url: `api/examples/${number}`, name }));
+  button.addEventListener("click", () => lookAtExample(name, number));
   byId("examples").append(button);
 }
+
+const lookAtExample = (name, number) => look({ example: number, url: `api/examples/${number}`, name });
 
 // Pictures
 
 /** Takes a picture: {file} or {example}, and the url under which the browser shows it. */
 async function look(source) {
+  if (!source.frame) stopCamera();
   if (state.url) URL.revokeObjectURL(state.url);
   state.url = source.file ? (source.url = URL.createObjectURL(source.file)) : null;
-  Object.assign(state, { source, hidden: new Set() });
+  Object.assign(state, { source, hidden: source.frame ? state.hidden : new Set() });
   [...byId("examples").children].forEach((each, i) => each.setAttribute("aria-pressed", String(i === source.example)));
   const most = state.about.limits.upload_bytes;
   if (source.file && source.file.size > most) return fail(new Error(`${source.name} has ${source.file.size} bytes; this server takes ${most} at most.`));
@@ -75,7 +83,7 @@ async function detect(token = null) {
   if (token) parameters.picture = token;
   else if (source.file) Object.assign(options, { body: source.file, headers: { "content-type": source.file.type || "application/octet-stream" } });
   else parameters.example = source.example;
-  if (!token) byId("status").textContent = `${source.name}: looking ..`;
+  if (!token && !source.frame) byId("status").textContent = `${source.name}: looking ..`;
   try {
     const answer = await ask("api/detect", parameters, options);
     if (mine !== sent) return;
@@ -140,7 +148,7 @@ function show() {
   byId("table").hidden = answer.kind === "picture";
   list(found);
   legend();
-  byId("download").disabled = false;
+  byId("download").disabled = byId("download-picture").disabled = false;
   byId("result").hidden = !answer.result;
   if (answer.result) {
     byId("result-image").src = answer.result.url;
@@ -210,10 +218,49 @@ function download() {
   const { answer } = state;
   const detections = visible().map(({ id, ...one }) => one);
   const content = { model: answer.model, file: state.source.name, image: answer.image, score: Number(byId("score").value), nms: byId("nms").disabled ? null : Number(byId("nms").value), detections, milliseconds: answer.milliseconds };
-  const url = URL.createObjectURL(new Blob([JSON.stringify(content, null, 2)], { type: "application/json" }));
-  const name = `${state.source.name.replace(/\.[^.]*$/, "") || "picture"}.detections.json`;
+  save(new Blob([JSON.stringify(content, null, 2)], { type: "application/json" }), "json");
+}
+
+/** Saves the picture with what is shown drawn on it, as boxpresso detect --out draws it. */
+async function downloadPicture() {
+  const { answer, about } = state;
+  const parameters = new URLSearchParams({ score: byId("score").value });
+  if (!byId("nms").disabled) parameters.set("nms", byId("nms").value);
+  if (state.hidden.size) for (const id of new Set(visible().map((one) => one.class_id))) parameters.append("labels", id);
+  if (about.kind === "picture") parameters.delete("score");
+  const response = await fetch(`api/pictures/${answer.picture}/drawn?${parameters}`);
+  if (!response.ok) return fail(new Error((await response.json()).error));
+  save(await response.blob(), "png");
+}
+
+function save(blob, ending) {
+  const url = URL.createObjectURL(blob);
+  const name = `${state.source.name.replace(/\.[^.]*$/, "") || "picture"}.detections.${ending}`;
   element("a", { href: url, download: name }).click();
   setTimeout(() => URL.revokeObjectURL(url), 1000);
+}
+
+// The camera
+
+let stop = null; // ends it, while it runs
+
+function stopCamera() {
+  stop?.();
+  stop = null;
+  byId("camera").setAttribute("aria-pressed", "false");
+  byId("camera").textContent = "Use the camera";
+}
+
+async function camera() {
+  if (stop) return stopCamera();
+  byId("error").hidden = true;
+  try {
+    stop = await watch((file) => look({ file, name: "camera", frame: true }));
+    byId("camera").setAttribute("aria-pressed", "true");
+    byId("camera").textContent = "Stop the camera";
+  } catch (error) {
+    fail(error);
+  }
 }
 
 // The net
@@ -264,6 +311,8 @@ byId("score").addEventListener("input", () => {
 });
 byId("nms").addEventListener("input", () => { sliders(); again(); });
 byId("download").addEventListener("click", download);
+byId("download-picture").addEventListener("click", () => downloadPicture().catch(fail));
+byId("camera").addEventListener("click", camera);
 byId("filter").addEventListener("input", showNet);
 byId("net-select").addEventListener("change", (event) => { state.net = Number(event.target.value); state.layer = null; byId("blob").replaceChildren(); showNet(); });
 new ResizeObserver(() => { if (state.answer) drawBoxes(byId("boxes"), state.answer, visible(), pick); }).observe(byId("stage"));
