@@ -315,8 +315,7 @@ class Net(Batched):
         plan may have left out some."""
         if self._runner is None:
             if first > 0 or last + 1 < len(self.layers):
-                for chain in self._layers.chains.values():
-                    chain.leave()
+                self._layers.leave_chains()
             return
         read: set[str] = set()  # before it is written, as by a layer in place
         written: set[str] = set()
@@ -381,6 +380,8 @@ class Net(Batched):
                     )
                 assign(self.blobs[name], self.blobs[name].diff, value, f"the diff of output {name!r}")
             first, last = self._position(start, len(self.layers) - 1), self._position(end, 0)
+            if first + 1 < len(self.layers) or last > 0:
+                self._layers.leave_chains()
             for i in range(first, last - 1, -1):
                 self.backward_layer(i)
                 for callback in self.after_backward:
