@@ -84,6 +84,10 @@ class TrainingChain:
         if not follows or not (all(propagate) or step == 0 or links.links[step].layer is links.scale):
             self.look()
             return False
+        if step == self.last and links.changed:
+            self.backwards = self.last + 1
+            self.leave()
+            return False
         if step == self.last:
             scale = next((j for j, link in enumerate(links.links) if link.layer is links.scale), None)
             through = scale is None or all(needs[self.first + scale])

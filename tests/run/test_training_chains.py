@@ -357,3 +357,21 @@ def test_an_edit_of_a_blob_whose_signs_a_relu_in_place_goes_by(held):
         one.backward()
     compare(net, plain, blobs=False)
     assert not any(chain.open for chain in net._layers.chains.values())
+
+
+@pytest.mark.parametrize("relu", [SAME, OTHER])
+def test_an_edit_of_the_scale_before_the_backward(relu):
+    """A ReLU goes by the signs of the forward, whatever has become of the scale and the bias since."""
+    net, plain = pair(text(OTHER, OTHER, relu))
+    held = [one.params["Scale"][1].data for one in (net, plain)]
+    for i in range(3):
+        for one, bias in zip((net, plain), held):
+            one.clear_param_diffs()
+            one.forward(x=RAW)
+            if i == 0:
+                one.params["Scale"][0].data[...] *= -1
+            if i == 1:
+                bias[...] += 0.5
+            one.backward()
+        compare(net, plain, blobs=False)
+    assert not any(chain.open or chain.apart for chain in net._layers.chains.values())
