@@ -80,8 +80,8 @@ class Net(Batched):
         At TEST, without force_backward, the net runs by a plan (`boxpresso info --plan`): BatchNorm and Scale are
         folded into weights, activations and sums are done where their operands are stored, and blobs that nobody asks for
         are left out; `blobs[name].data` of one is computed when it is asked for. Results differ from those of the layers one
-        by one by rounding alone. Other nets run BatchNorm, Scale and ReLU after one another as one, in the same way. False
-        runs each layer by itself.
+        by one by rounding alone. Other nets run BatchNorm, Scale and ReLU after one another as one, in the same way; diffs of
+        the blobs between them are those of the last backward until the next forward. False runs each layer by itself.
     fast_math
         Convolutions of 3 x 3 by Winograd's F(4x4, 3x3) in such a plan: faster, and exact to some 1e-5 of the largest value.
         On a GPU cuBLAS and cuDNN may round factors to TF32, in a plan or not: exact to some 1e-3.
