@@ -83,8 +83,8 @@ class Net(Batched):
         At TEST, without force_backward, the net runs by a plan (`boxpresso info --plan`): BatchNorm and Scale are
         folded into weights, activations and sums are done where their operands are stored, and blobs that nobody asks for
         are left out; `blobs[name].data` of one is computed when it is asked for. Results differ from those of the layers one
-        by one by rounding alone. Other nets run BatchNorm, Scale and ReLU after one another as one, in the same way. False
-        runs each layer by itself.
+        by one by rounding alone. Other nets run BatchNorm, Scale and ReLU after one another as one, in the same way; diffs of
+        the blobs between them are those of the last backward until the next forward. False runs each layer by itself.
     fast_math
         Convolutions of 3 x 3 by Winograd's F(4x4, 3x3) in such a plan: faster, and exact to some 1e-5 of the largest value.
         On a GPU cuBLAS and cuDNN may round factors to TF32, in a plan or not: exact to some 1e-3.
@@ -325,8 +325,7 @@ class Net(Batched):
         plan may have left out some."""
         if self._runner is None:
             if first > 0 or last + 1 < len(self.layers):
-                for chain in self._layers.chains.values():
-                    chain.leave()
+                self._layers.leave_chains()
             return
         read: set[str] = set()  # before it is written, as by a layer in place
         written: set[str] = set()
@@ -391,6 +390,8 @@ class Net(Batched):
                     )
                 assign(self.blobs[name], self.blobs[name].diff, value, f"the diff of output {name!r}")
             first, last = self._position(start, len(self.layers) - 1), self._position(end, 0)
+            if first + 1 < len(self.layers) or last > 0:
+                self._layers.leave_chains()
             for i in range(first, last - 1, -1):
                 self.backward_layer(i)
                 for callback in self.after_backward:

@@ -81,7 +81,7 @@ class Layers(Source):
         self.shared: dict[str, tuple[Layer, int]] = {}
         self.unread: dict[str, None] = {}
         self.chains: dict[int, TrainingChain] = {}
-        self.inside: dict[int, TrainingChain] = {}  # that leave a blob out, by the blob's id
+        self.inside: dict[int, list[TrainingChain]] = {}  # that may leave a blob out, by the blob's id
         self.keeper: Keeper | None = None
         self.parameters: set[int] = set()  # ids of blobs that are parameters
         self.at_work = AtWork()
@@ -125,7 +125,9 @@ class Layers(Source):
         self.chains = find_chains(
             self.layers, self.names, self.bottoms, self.tops, outputs, self.loss_weights, self.at_work
         )
-        self.inside = {id(blob): chain for chain in self.chains.values() for blob in chain.inside}
+        for chain in dict.fromkeys(self.chains.values()):
+            for blob in chain.inside:
+                self.inside.setdefault(id(blob), []).append(chain)
 
     def reshape_changed(self) -> None:
         """Reshapes the layers that were made, as far as one of their bottoms has another shape."""
@@ -158,9 +160,9 @@ class Layers(Source):
 
         Whether it goes to a script, whose changes are to be seen: those of a parameter, of a blob that a plan or a chain reads.
         """
-        chain = self.inside.get(id(blob))
-        if chain is not None and chain.hides(blob):
-            chain.look()
+        for chain in self.inside.get(id(blob), ()):
+            if chain.hides(blob):
+                chain.look()
         if self.at_work or diff:
             return False
         if id(blob) in self.parameters:
@@ -169,10 +171,18 @@ class Layers(Source):
         if self.keeper is not None:
             self.keeper.asked(blob)
             return True
-        readers = [chain for chain in dict.fromkeys(self.chains.values()) if chain.links.bottom._data is blob._data]
+        readers = [
+            chain for chain in dict.fromkeys(self.chains.values())
+            if any(read._data is blob._data for read in chain.read)
+        ]  # fmt: skip
         for chain in readers:
             chain.leave()
         return bool(readers)
+
+    def leave_chains(self) -> None:
+        """A part of the layers is about to run: the rest of this pass is layer by layer."""
+        for chain in self.chains.values():
+            chain.leave()
 
     def grow(self, blob: Blob, count: int) -> None:
         """Called before a blob gets a shape of so many elements; parameters are counted when they are made."""

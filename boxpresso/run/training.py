@@ -3,6 +3,8 @@
 A script that asks for a blob inside a chain, its data or its diff, gets what the layers one by one would have left there;
 from then on they run one by one, so that arrays which the script keeps are written in every pass. One that asks for the blob
 that a chain reads may change it: the rest of that pass, and each pass while the script holds its array, is layer by layer.
+So is the rest of a pass of which a part of the layers goes backward. Diffs inside a chain are those of the last backward until
+the next forward begins.
 """
 
 from __future__ import annotations
@@ -31,6 +33,8 @@ class TrainingChain:
     ----------
     inside
         The blobs of which some time it `hides` what its layers one by one would have left there.
+    read
+        The blobs whose values a backward of its layers, one by one, would read from blobs that are not inside.
     """
 
     def __init__(self, first: int, links: Together, at_work: AtWork) -> None:
@@ -43,13 +47,16 @@ class TrainingChain:
         self.settling = False
         self.shapes: dict[int, tuple[Blob, tuple[int, ...]]] = {}  # its blobs in the last forward, by their ids
         self.sizes: tuple[int, ...] = ()  # of the last forward
+        # Of these a script may change the values: a ReLU in place asks its top which were below 0.
+        end = links.links[-1]
+        self.read = [links.bottom, *([end.top] if links.reads_top and end.bottom is end.top else [])]
         self.inside = [*links.hidden, *[link.top for link in links.links[:-1] if link.top is links.top][:1]]
 
     def forward(self, i: int) -> bool:
         """Layer `i` of the net goes forward; False where it has to do so by itself."""
         step = i - self.first
         if step == 0:
-            self.apart = self.links.bottom._data.held
+            self.apart = any(blob._data.held for blob in self.read)
         if self.open or self.apart:
             return False
         link = self.links.links[step]
@@ -76,6 +83,10 @@ class TrainingChain:
         follows = step in (self.last, self.backwards - 1) and self.forwards == self.last
         if not follows or not (all(propagate) or step == 0 or links.links[step].layer is links.scale):
             self.look()
+            return False
+        if step == self.last and links.changed:
+            self.backwards = self.last + 1
+            self.leave()
             return False
         if step == self.last:
             scale = next((j for j, link in enumerate(links.links) if link.layer is links.scale), None)

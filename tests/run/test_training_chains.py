@@ -319,3 +319,59 @@ def test_an_empty_batch_and_another_shape():
             one.backward()
         compare(net, plain, blobs=False)
     assert not net._layers.chains[2].open
+
+
+@pytest.mark.parametrize("last", ["end", "ReLU", "Scale"])
+def test_a_backward_of_a_part_of_the_net(last):
+    """A chain that it ends in has been half done; a later forward shows what it has left."""
+    net, plain = pair(text(OTHER, SAME, OTHER))
+    for one in (net, plain):
+        one.forward(x=RAW)
+        one.backward(end=last)
+    for name in plain.blobs:
+        close(net.blobs[name].diff, plain.blobs[name].diff, np.float64, f"diff of {name}")
+    run(net)
+    run(plain)
+    compare(net, plain)
+
+
+def test_a_blob_of_two_chains_in_the_midst_of_the_first():
+    layers = 'layer {{ name: "{0}2" type: "{0}" bottom: "c" top: "c" }}'
+    more = " ".join(layers.format(kind) for kind in ("BatchNorm", "Scale", "ReLU"))
+    net, plain = pair(text(SAME, SAME, SAME).replace('layer { name: "end"', f'{more} layer {{ name: "end"'))
+    for one in (net, plain):
+        one.forward(x=RAW)
+        one.forward(end="BatchNorm")
+    close(net.blobs["c"].data, plain.blobs["c"].data, np.float64, "c")
+    assert len({id(chain) for chain in net._layers.chains.values()}) == 2
+
+
+@pytest.mark.parametrize("held", [False, True])
+def test_an_edit_of_a_blob_whose_signs_a_relu_in_place_goes_by(held):
+    net, plain = pair(text(OTHER, OTHER, SAME))
+    for one in (net, plain):
+        array = one.blobs["s"].data if held else None
+        one.clear_param_diffs()
+        one.forward(x=RAW)
+        (array if held else one.blobs["s"].data)[...] *= -1
+        one.backward()
+    compare(net, plain, blobs=False)
+    assert not any(chain.open for chain in net._layers.chains.values())
+
+
+@pytest.mark.parametrize("relu", [SAME, OTHER])
+def test_an_edit_of_the_scale_before_the_backward(relu):
+    """A ReLU goes by the signs of the forward, whatever has become of the scale and the bias since."""
+    net, plain = pair(text(OTHER, OTHER, relu))
+    held = [one.params["Scale"][1].data for one in (net, plain)]
+    for i in range(3):
+        for one, bias in zip((net, plain), held):
+            one.clear_param_diffs()
+            one.forward(x=RAW)
+            if i == 0:
+                one.params["Scale"][0].data[...] *= -1
+            if i == 1:
+                bias[...] += 0.5
+            one.backward()
+        compare(net, plain, blobs=False)
+    assert not any(chain.open or chain.apart for chain in net._layers.chains.values())

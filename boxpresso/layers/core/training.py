@@ -48,6 +48,10 @@ class Together(Protocol):
         """Whether there is anything to do."""
 
     @property
+    def changed(self) -> bool:
+        """Whether parameters by which a backward finds what the forward has left out are others than in that forward."""
+
+    @property
     def learning(self) -> list[AnyArray | None]:
         """The diffs of parameters that `join` adds to."""
 

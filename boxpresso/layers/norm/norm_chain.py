@@ -10,7 +10,9 @@ from collections.abc import Sequence
 from math import inf
 from typing import Any
 
-from ...device import AnyArray, Kernels
+import numpy as np
+
+from ...device import AnyArray, Array, Kernels
 from ..core.training import Link
 from .scale import Scale
 
@@ -44,7 +46,8 @@ class NormChain:
         # Whether a channel's statistics and values are made together: on the CPU, where its planes are in the cache then.
         self.by_channel = self.device.kind == "cpu" and not links[0].layer.running
         self.taken = self.done = False  # the statistics of this forward, the diff of this backward
-        self.used: list[AnyArray | None] = [None, None]  # the scale and the bias of the last forward
+        self.used: list[AnyArray | None] = [None, None]  # the scale and the bias of the last forward,
+        self.counts: list[int] = []  # and how often they had been written to by then
         rectified = self.rectifier is not None and links[-1].bottom is links[-1].top
         scaled = self.scale is not None and links[1].bottom is links[1].top and (rectified or self.rectifier is None)
         self.in_places = int(rectified), 2 if scaled else int(rectified)  # without, and with a diff of Scale's bottom:
@@ -189,6 +192,19 @@ class NormChain:
                 if copy is None:
                     self.used[i] = copy = self.device.empty(factor.shape, factor.dtype)
                 copy[...] = factor
+        self.counts = self.counted()
+
+    @property
+    def changed(self) -> bool:
+        """Whether the scale or the bias are others than in the last forward: by value, on a GPU by the count of writes."""
+        if self.device.kind != "cpu":
+            return self.counts != self.counted()
+        pairs = zip(self.used, self.factors)
+        return any(used is not None and not np.array_equal(used, np.asarray(factor)) for used, factor in pairs)
+
+    def counted(self) -> list[int]:
+        """How often the scale and the bias were written to on a GPU."""
+        return [factor.buffer.changes for factor in self.factors if isinstance(factor, Array)]
 
     def source(self) -> tuple[AnyArray, AnyArray, AnyArray]:
         """What a backward reads: the bottom, normalised where it is no longer there, and the statistics."""
