@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...device import AnyArray, Blob, Kernels
+from . import listed
 from .listed import Listed
 
 LINES = {"cpu": 14, "cuda": 56}  # bins of channels that a block takes, about: that its planes stay in a core's cache
@@ -247,6 +248,12 @@ class Separable(Listed):
     ) -> None:
         """Those of `gradients`, from lists of what each pixel gets; in passes where lists have no room."""
         moves, g = region_diff is not None, self.geometry
+        numbers = self.regions * self.pooled[0] * self.pooled[1] * self.channel_slabs * self.both.constants["SLAB"]
+        self.need(
+            numbers < listed.MOST_PLACED,
+            f"the gradient of {self.regions} regions of {self.pooled} bins in {self.channels} channels has {numbers} numbers, "
+            f"{listed.MOST_PLACED} at most may be listed: give fewer regions at once",
+        )
         if not moves and (diff is None or diff.size == 0):
             return
         by_bin = self.lists(moves)
@@ -254,7 +261,7 @@ class Separable(Listed):
         self.make_lists(rows, by_bin, moves)
         by_pixel = self.turn_lists(moves, inverse)
         tiles, lists = self.tiles(head, self.by_place(rows))
-        given, heads, entries, most = listed = self.lists_room()
+        given, heads, entries, most = room_of_lists = self.lists_room()
         slots = None
         if moves:
             products, slots, room = self.table_room(entries.shape[0])
@@ -272,7 +279,7 @@ class Separable(Listed):
                     "BothGeometry", channels=self.channels, height=self.size[0], width=self.size[1], most=room
                 ),
             )  # fmt: skip
-        if diff is not None and (moves or self.add_listed(tiles, lists, listed, diff)):
+        if diff is not None and (moves or self.add_listed(tiles, lists, room_of_lists, diff)):
             self.in_tiles.separable_passes(tiles * self.channel_slabs, given, lists, heads, head, *by_pixel, diff, g)
         if region_diff is not None:
             left_out = self.scratch("left out", (self.regions,), np.int32)
