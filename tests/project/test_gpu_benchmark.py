@@ -406,7 +406,7 @@ def test_counts_without_a_gpu():
     """Launches and their blocks at a shape that can be counted by hand: 2 images of 2 x 2 tiles in one slab, 6 regions."""
     case = gpu_operators.Case("ROIAlign", (2, 16, 20, 30), 6, 0.25, backward=True)
     assert counts.launches_of(case) == [
-        ("roi_align_lists", 6), ("separable_turn", 6), ("region_tiles", 8), ("separable_prepare", 14), ("listed_add", 64),
+        ("roi_align_lists", 6), ("separable_by_pixel", 6), ("region_tiles", 8), ("separable_prepare", 14), ("listed_add", 64),
         ("separable_passes", 8),
     ]  # fmt: skip
     moved, work = gpu_operators.moved(case), gpu_operators.operations(case)
@@ -444,9 +444,9 @@ def test_gradients_of_whole_maps_have_thousands_of_blocks():
     case = next(c for c in gpu_operators.cases(quick=True) if c.operator == "PrROIPooling" and c.backward)
     launches = dict(counts.launches_of(case))
     assert launches["listed_both"] >= 2000
-    assert launches["prroi_pooling_moves"] == 998 * 16
-    assert launches["prroi_pooling_backward_tiles"] == 7904
-    assert "prroi_pooling_backward" not in launches
+    assert launches["separable_moves"] == 998 * 16
+    assert launches["separable_passes"] == 7904
+    assert "separable_backward" not in launches
 
 
 @pytest.mark.later(but=1)

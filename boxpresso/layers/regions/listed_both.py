@@ -18,7 +18,7 @@ class Lists:
 
     given: gradients of bins with the channels last; heads: where the entries of each pixel begin; totals: how many each
     tile has; entries: all of them, `most`; whole: whether that is as many as there can be; products: of each with its pixel,
-    in groups of channels, or None; slots: where they are to stand, None for the order of the entries.
+    in groups of channels, or None.
     """
 
     given: AnyArray
@@ -26,7 +26,6 @@ class Lists:
     totals: AnyArray
     entries: AnyArray
     products: AnyArray | None
-    slots: AnyArray | None
     most: int
     whole: bool
 
@@ -37,7 +36,6 @@ class ListedBoth(RegionLayer):
     listed: Kernels  # of subclasses: what counts and puts the entries
     both = Kernels("listed_both.cu")
     adds = Kernels("listed_add.cu")
-    slotted = False  # whether products have an order of their own
     list_share = 2.0  # bytes of all lists for each of the gradients of maps and top, at most
 
     def most_entries(self) -> int | None:
@@ -63,7 +61,6 @@ class ListedBoth(RegionLayer):
             self.scratch("totals", (tiles,), np.int32),
             self.scratch("entries", (most, 2)),
             self.scratch("products", (groups, most)) if products else None,
-            self.scratch("slots", (most,), np.int32) if products and self.slotted else None,
             most,
             known is not None and most >= known,
         )
@@ -81,7 +78,7 @@ class ListedBoth(RegionLayer):
         if lists.products is not None:
             groups = -(-self.channels // of["BOTH_CHANNELS"])
             self.both.listed_both(
-                tiles * of["BOTH_PARTS"] * groups, lists.given, regions, lists.heads, lists.entries, lists.slots, features,
+                tiles * of["BOTH_PARTS"] * groups, lists.given, regions, lists.heads, lists.entries, None, features,
                 diff, lists.products,
                 self.both.struct(
                     "BothGeometry", channels=self.channels, height=self.size[0], width=self.size[1], most=lists.most

@@ -53,7 +53,7 @@ struct SampleGeometry {
 };
 
 // Lists by bin; rows: (K, 5).
-KERNEL roi_align_lists(int n, const Real* rows, int* head, Real* inverse, int* index, Real* weight, Real* changes,
+KERNEL roi_align_lists(int n, const Real* rows, int* head, Real* inverse, int* index, Real* weight, int changes,
                        SampleGeometry asked, ListGeometry g) {
   BLOCK_LOOP(k, n) {
     const Real* region = rows + 5 * (long long)k;

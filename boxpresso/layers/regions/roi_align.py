@@ -142,6 +142,10 @@ class ROIAlign(
         self.aligned, self.max, self.ratio, self.pad_ratio = True, False, 1, p.pad_ratio
         self.separable = True
 
+    @property
+    def dense(self) -> bool:
+        return not self.max and self.ratio <= 0
+
     def entries(self, size: int, bins: int) -> int:
         """Entries that an axis of `size` pixels needs at most: two for each pixel of a bin; neighbours share pixels."""
         by_pixel = 2 * (size + 1 + 3 * bins)
@@ -185,8 +189,8 @@ class ROIAlign(
         at_once = count if self.packed else min(self.device.workers, count)
         return self.scratch("slabs", (at_once, self.size[0] * self.size[1], slab))
 
-    def make_lists(self, rows: AnyArray, changes: AnyArray | None = None) -> None:
-        self.kernels.roi_align_lists(self.regions, rows, *self.lists, changes, self.samples, self.geometry)
+    def make_lists(self, rows: AnyArray, lists: tuple[AnyArray, ...], changes: bool) -> None:
+        self.kernels.roi_align_lists(self.regions, rows, *lists, changes, self.samples, self.geometry)
 
     def regions_from(self, parts: AnyArray, rows: AnyArray, diff: AnyArray, count: int) -> None:
         self.kernels.roi_align_regions(self.regions, parts, rows, diff, count, self.aligned, self.geometry)
@@ -249,12 +253,17 @@ class ROIAlign(
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         rows = self.widened(bottom[1].data)
         rows = (self.checked_before if self.max else self.check_grids)(rows, not self.aligned)
-        if propagate_down[0]:
-            if not self.max:
-                self.scatter(top[0].diff, rows, bottom[0].diff)
-            elif self.batch:
+        if self.max:
+            self.need(
+                not propagate_down[1],
+                "a maximum has no gradient for the regions; set propagate_down: false for bottom 1",
+            )
+            if propagate_down[0] and self.batch:
                 self.backward_max(top[0].diff, bottom[0].data, rows, bottom[0].diff)
-        if propagate_down[1]:
-            self.need(not self.corners, "a grid of corners has no gradient for the regions; set propagate_down: false")
-            self.need(not self.max, "a maximum has no gradient for the regions; set propagate_down: false for bottom 1")
-            self.move_regions(top[0].diff, bottom[0].data, rows, bottom[1].diff)
+            return
+        self.need(
+            not (self.corners and propagate_down[1]),
+            "a grid of corners has no gradient for the regions; set propagate_down: false",
+        )
+        diffs = [blob.diff if wanted else None for blob, wanted in zip(bottom, propagate_down)]
+        self.gradients(top[0].diff, bottom[0].data, rows, *diffs)

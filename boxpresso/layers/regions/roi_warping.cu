@@ -30,7 +30,7 @@ DEVICE void visit_pixels(const Side& side, int p, Take take) {
 }
 
 // Lists by bin; rows: (K, 5).
-KERNEL roi_warping_lists(int n, const Real* rows, int* head, Real* inverse, int* index, Real* weight, Real* changes, ListGeometry g) {
+KERNEL roi_warping_lists(int n, const Real* rows, int* head, Real* inverse, int* index, Real* weight, int changes, ListGeometry g) {
   BLOCK_LOOP(k, n) {
     const Real* region = rows + 5 * (long long)k;
     const int image = image_of(region, 5, g.batch);

@@ -71,8 +71,8 @@ class ROIWarping(Separable, type="ROIWarping", param="roi_warping_param", bottom
         """The two pixels of each sample."""
         return 2 * bins
 
-    def make_lists(self, rows: AnyArray, changes: AnyArray | None = None) -> None:
-        self.kernels.roi_warping_lists(self.regions, rows, *self.lists, changes, self.geometry)
+    def make_lists(self, rows: AnyArray, lists: tuple[AnyArray, ...], changes: bool) -> None:
+        self.kernels.roi_warping_lists(self.regions, rows, *lists, changes, self.geometry)
 
     def regions_from(self, parts: AnyArray, rows: AnyArray, diff: AnyArray, count: int) -> None:
         self.kernels.roi_warping_regions(self.regions, parts, rows, diff, count, self.geometry)
@@ -82,7 +82,5 @@ class ROIWarping(Separable, type="ROIWarping", param="roi_warping_param", bottom
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         rows = self.widened(bottom[1].data)
-        if propagate_down[0]:
-            self.scatter(top[0].diff, rows, bottom[0].diff)
-        if propagate_down[1]:
-            self.move_regions(top[0].diff, bottom[0].data, rows, bottom[1].diff)
+        diffs = [blob.diff if wanted else None for blob, wanted in zip(bottom, propagate_down)]
+        self.gradients(top[0].diff, bottom[0].data, rows, *diffs)

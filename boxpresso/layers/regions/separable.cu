@@ -216,10 +216,10 @@ struct Moving {
   const Real *slope_y, *lever_y, *slope_x, *lever_x;
 };
 
-DEVICE Moving moving_of(int k, const int* head, const int* index, const Real* weight, const Real* changes, const ListGeometry& g) {
+DEVICE Moving moving_of(int k, const int* head, const int* index, const Real* weight, const ListGeometry& g) {
   const Axis y = axis_by_bin(k, 0, head, index, weight, g), x = axis_by_bin(k, 1, head, index, weight, g);
-  const Real *slope_y = changes + (y.weight - weight), *slope_x = changes + (x.weight - weight);
-  return {y, x, slope_y, slope_y + levers_behind(g), slope_x, slope_x + levers_behind(g)};
+  const Real *slope_y = y.weight + changes_behind(g), *slope_x = x.weight + changes_behind(g);
+  return {y, x, slope_y, slope_y + changes_behind(g), slope_x, slope_x + changes_behind(g)};
 }
 
 // Adds to sum[4] what a bin whose gradient is given adds with respect to where y starts, the height of a bin, where x starts, and the
@@ -252,14 +252,16 @@ DEVICE Real sum_of_lanes(const Lanes& value) {
   return sum;
 }
 
-// The sums that make up the regions' gradient, a block for a region in a slab of channels; parts: (slabs, K, 4).
+// The sums that make up the regions' gradient, a block for a region in a slab of channels; parts: (slabs, K, 4). left_out, or null: which
+// regions are to be done.
 KERNEL separable_moves(int n, const Store* features, const Store* top_diff, const int* head, const Real* inverse,
-                       const int* index, const Real* weight, const Real* changes, Real* parts, ListGeometry g) {
+                       const int* index, const Real* weight, const int* left_out, Real* parts, ListGeometry g) {
   const int width = g.width, area = g.height * width, pooled_width = g.pooled_width, bins = g.pooled_height * pooled_width;
   BLOCK_LOOP(b, n) {
     SHARED Lanes product[4][PRODUCTS], total[4];
     const int k = b % g.regions, channel = b / g.regions * SLAB, image = head[5 * k];
-    const Moving m = moving_of(k, head, index, weight, changes, g);
+    if (left_out && !left_out[k]) continue;
+    const Moving m = moving_of(k, head, index, weight, g);
     const Store* maps = features + (long long)max(image, 0) * g.channels * area;
     const Store* given = top_diff + (long long)k * g.channels * bins;
     const int all = image < 0 ? 0 : GROUPS * bins;
@@ -288,8 +290,8 @@ KERNEL separable_moves(int n, const Store* features, const Store* top_diff, cons
 
 // The same where many regions share a map, for the host, as separable_forward_slabs().
 KERNEL separable_moves_slabs(int n, const Store* features, const Store* top_diff, const int* order, const int* head,
-                             const Real* inverse, const int* index, const Real* weight, const Real* changes, Real* room,
-                             Real* parts, ListGeometry g) {
+                             const Real* inverse, const int* index, const Real* weight, Real* room, Real* parts,
+                             ListGeometry g) {
   const int channels = g.channels, width = g.width, area = g.height * width, bins = g.pooled_height * g.pooled_width;
   BLOCK_LOOP(b, n) {
     SHARED Lanes total[4][GROUPS];
@@ -303,7 +305,7 @@ KERNEL separable_moves_slabs(int n, const Store* features, const Store* top_diff
       for (int j = 0; j < g.regions && !STOPPED(); ++j) {
         const int k = order[j];
         if (max(head[5 * k], 0) != image) continue;  // what lies in no image has empty lists
-        const Moving m = moving_of(k, head, index, weight, changes, g);
+        const Moving m = moving_of(k, head, index, weight, g);
         turn(top_diff + ((long long)k * channels + s * SLAB) * bins, bins, given, SLAB, some, bins);
         BARRIER();
         THREAD_LOOP(group, GROUPS) {
@@ -327,6 +329,135 @@ KERNEL separable_moves_slabs(int n, const Store* features, const Store* top_diff
   }
 }
 
+constexpr int BESIDE = 4;  // columns that a thread takes together
+constexpr int BAND = 64;   // rows of a map
+
+// What a thread of the host keeps of a region whose lists name all pixels of its bins: lanes of rows of the map.
+struct Dense {
+  Real *line, *column, *dots;  // a column each; the last: an entry of y each
+};
+
+// Entries first to end - 1 of y in `count` columns from x on: their gradient to map, and to column and dots the sums of the values by
+// the rows' weights, and of each row's values by the bins' gradient. map and values begin at row `top`.
+template <int count, bool ADD, bool MOVE>
+DEVICE void columns_back(const Axis& y, int first, int end, int top, int x, int width, int group, const Dense& d, Real* map,
+                         const Real* values) {
+  Lanes gradient[count], sum[count] = {};
+  for (int i = 0; i < count; ++i) gradient[i] = lanes(d.line, x + i, group);
+  for (int e = first; e < end; ++e) {
+    const int at = (y.at[e] - top) * width + x;
+    const Real weight = y.weight[e];
+    Lanes dot = {};
+    for (int i = 0; i < count; ++i) {
+      if (ADD) lanes(map, at + i, group) += weight * gradient[i];
+      if (MOVE) {
+        const Lanes value = lanes(values, at + i, group);
+        sum[i] += weight * value;
+        dot += gradient[i] * value;
+      }
+    }
+    if (MOVE) lanes(d.dots, e - first, group) += dot;
+  }
+  for (int i = 0; MOVE && i < count; ++i) lanes(d.column, x + i, group) = sum[i];
+}
+
+// Both gradients of rows top to bottom of a region in a slab: adds to map, and to sum[4] as add_moves(). given: (bins, SLAB).
+template <bool ADD, bool MOVE>
+DEVICE void region_back(const Moving& m, const Real* given, Real inverse, int top, int bottom, int group, const Dense& d, Real* map,
+                        const Real* values, Lanes* sum, const ListGeometry& g) {
+  const Axis &y = m.y, &x = m.x;
+  const int left = x.first, right = x.first + x.length;
+  for (int ph = 0; ph < g.pooled_height; ++ph) {
+    int first = y.start[ph], end = y.start[ph + 1];
+    while (first < end && y.at[first] < top) ++first;
+    while (first < end && y.at[end - 1] >= bottom) --end;
+    if (first == end) continue;
+    for (int at = left; at < right; ++at) lanes(d.line, at, group) = Lanes{};
+    for (int pw = 0; pw < g.pooled_width; ++pw) {
+      const Lanes gradient = lanes(given, ph * g.pooled_width + pw, group) * inverse;
+      for (int f = x.start[pw]; f < x.start[pw + 1]; ++f) lanes(d.line, x.at[f], group) += x.weight[f] * gradient;
+    }
+    if (MOVE)
+      for (int e = 0; e < end - first; ++e) lanes(d.dots, e, group) = Lanes{};
+    int at = left;
+    for (; at + BESIDE <= right; at += BESIDE) columns_back<BESIDE, ADD, MOVE>(y, first, end, top, at, g.width, group, d, map, values);
+    for (; at < right; ++at) columns_back<1, ADD, MOVE>(y, first, end, top, at, g.width, group, d, map, values);
+    if (!MOVE) continue;
+    for (int e = first; e < end; ++e) {
+      const Lanes dot = lanes(d.dots, e - first, group);
+      sum[0] += m.slope_y[e] * dot;
+      sum[1] += m.lever_y[e] * dot;
+    }
+    for (int pw = 0; pw < g.pooled_width; ++pw) {
+      Lanes slope = {}, lever = {};
+      for (int f = x.start[pw]; f < x.start[pw + 1]; ++f) {
+        const Lanes column = lanes(d.column, x.at[f], group);
+        slope += m.slope_x[f] * column;
+        lever += m.lever_x[f] * column;
+      }
+      const Lanes gradient = lanes(given, ph * g.pooled_width + pw, group) * inverse;
+      sum[2] += gradient * slope;
+      sum[3] += gradient * lever;
+    }
+  }
+}
+
+// Both gradients in one walk, where bins have all pixels that they reach over, for the host; either of diff and parts may be null. A block
+// takes one slab of an image after another, and of that BAND rows after others, so that they stay in the nearest cache; there the regions
+// of that image in `order`. room: (n, (2 BAND + 2) width + regions (bins + 4) + room_y, SLAB).
+KERNEL separable_both_slabs(int n, const Store* top_diff, const Store* features, const int* order, const int* head,
+                            const Real* inverse, const int* index, const Real* weight, Real* room, Store* diff, Real* parts,
+                            ListGeometry g) {
+  const int channels = g.channels, width = g.width, area = g.height * width, bins = g.pooled_height * g.pooled_width;
+  const int band = BAND * width, slabs = slabs_of(channels);
+  BLOCK_LOOP(b, n) {
+    Real* map = room + (long long)b * (2 * band + 2 * width + (long long)g.regions * (bins + 4) + g.room_y) * SLAB;
+    Real *values = map + (long long)band * SLAB, *line = values + (long long)band * SLAB;
+    const Dense dense = {line, line + (long long)width * SLAB, line + 2ll * width * SLAB};
+    Real *given = dense.dots + (long long)g.room_y * SLAB, *totals = given + (long long)g.regions * bins * SLAB;
+    for (int i = b; i < g.batch * slabs; i += n) {
+      const int image = i / slabs, s = i - image * slabs, some = min(SLAB, channels - s * SLAB);
+      const long long plane = ((long long)image * channels + s * SLAB) * area;
+      for (int k = 0; k < g.regions && !STOPPED(); ++k) {
+        if (head[5 * k] != image) continue;
+        Real* own = given + (long long)k * bins * SLAB;
+        turn(top_diff + ((long long)k * channels + s * SLAB) * bins, bins, own, SLAB, some, bins);
+        TILE_LOOP(bin, c, bins, SLAB - some) own[(long long)bin * SLAB + some + c] = 0;
+        TILE_LOOP(t, c, 4, SLAB) totals[(4ll * k + t) * SLAB + c] = 0;
+      }
+      for (int top = 0; top < g.height; top += BAND) {
+        const int rows = min(BAND, g.height - top), pixels = rows * width;
+        if (diff) TILE_LOOP(row, c, rows, width * SLAB) map[(long long)row * width * SLAB + c] = 0;
+        if (parts) {
+          turn(features + plane + top * width, area, values, SLAB, some, pixels);
+          TILE_LOOP(pixel, c, pixels, SLAB - some) values[(long long)pixel * SLAB + some + c] = 0;
+        }
+        BARRIER();
+        for (int j = 0; j < g.regions && !STOPPED(); ++j) {
+          const int k = order[j];
+          if (head[5 * k] != image || head[5 * k + 1] >= top + rows || head[5 * k + 1] + head[5 * k + 2] <= top) continue;
+          const Moving m = moving_of(k, head, index, weight, g);
+          const Real* own = given + (long long)k * bins * SLAB;
+          THREAD_LOOP(group, GROUPS) {
+            Lanes sum[4] = {};
+            if (!parts) region_back<true, false>(m, own, inverse[k], top, top + rows, group, dense, map, values, sum, g);
+            else if (!diff) region_back<false, true>(m, own, inverse[k], top, top + rows, group, dense, map, values, sum, g);
+            else region_back<true, true>(m, own, inverse[k], top, top + rows, group, dense, map, values, sum, g);
+            for (int t = 0; t < 4; ++t) lanes(totals, 4 * k + t, group) += sum[t];
+          }
+          BARRIER();
+        }
+        if (diff) turn(map, SLAB, diff + plane + top * width, area, pixels, some);
+        BARRIER();
+      }
+      if (parts)
+        THREAD_LOOP(t, 4 * g.regions)
+          if (max(head[t / 4 * 5], 0) == image) parts[4ll * s * g.regions + t] = head[t / 4 * 5] < 0 ? Real(0) : sum_of(totals, t);
+      BARRIER();
+    }
+  }
+}
+
 // The bins of an axis that name a pixel: visit(entry) for each entry, bins ascending.
 template <class Visit>
 DEVICE void visit_entries(const Axis& list, int bins, int pixel, Visit visit) {
@@ -338,9 +469,15 @@ DEVICE void visit_entries(const Axis& list, int bins, int pixel, Visit visit) {
   }
 }
 
-// The lists by pixel, from those by bin; on a GPU a thread for each pixel.
-KERNEL separable_turn(int n, const int* head, const int* index, const Real* weight, int* pixel_index, Real* pixel_weight,
-                      ListGeometry g) {
+// An entry of a list by pixel, of axis 1 times `inverse` of its region, or null for 1.
+DEVICE void put_entry(Real* weight, const Real* from, int changes, Real times, const ListGeometry& g) {
+  for (int i = 0; i < (changes ? 3 : 1); ++i) weight[i * changes_behind(g)] = from[i * changes_behind(g)] * times;
+}
+
+// The lists by pixel, from those by bin; on a GPU a thread for each pixel. changes: whether with slopes and levers; inverse, or null: what
+// the weights of x are to be multiplied by.
+KERNEL separable_by_pixel(int n, const int* head, const Real* inverse, const int* index, const Real* weight, int* pixel_index,
+                      Real* pixel_weight, int changes, ListGeometry g) {
   BLOCK_LOOP(k, n) {
     SHARED int scratch[FLAG_ROOM];
     for (int axis = 0; axis < 2; ++axis) {
@@ -349,6 +486,7 @@ KERNEL separable_turn(int n, const int* head, const int* index, const Real* weig
       const Offsets to = offsets_of(k, axis, g.height + 1, g.width + 1, g);
       int *begin = pixel_index + to.start, *bin = pixel_index + to.at;
       Real* bin_weight = pixel_weight + to.weight;
+      const Real times = inverse && axis ? inverse[k] : Real(1);
 #if defined(__CUDACC__)
       const auto count = [&](int i) {
         int found = 0;
@@ -362,7 +500,7 @@ KERNEL separable_turn(int n, const int* head, const int* index, const Real* weig
         int place = begin[i];
         visit_entries(list, bins, list.first + i, [&](int p, int e) {
           bin[place] = p;
-          bin_weight[place++] = list.weight[e];
+          put_entry(bin_weight + place++, list.weight + e, changes, times, g);
         });
       }
 #else
@@ -376,7 +514,7 @@ KERNEL separable_turn(int n, const int* head, const int* index, const Real* weig
         for (int e = list.start[p + 1] - 1; e >= list.start[p]; --e) {
           const int place = --begin[list.at[e] - list.first];
           bin[place] = p;
-          bin_weight[place] = list.weight[e];
+          put_entry(bin_weight + place, list.weight + e, changes, times, g);
         }
 #endif
     }

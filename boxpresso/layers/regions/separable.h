@@ -34,9 +34,9 @@ DEVICE Offsets offsets_of(int k, int axis, int starts_y, int starts_x, const Lis
   return {(long long)k * starts + axis * starts_y, (long long)g.regions * starts + entry, entry};
 }
 
-// How weights change: changes (2, K, rooms) has for each the slope, with the start of the axis, and behind all of them the lever, with
-// the size of a bin.
-DEVICE long long levers_behind(const ListGeometry& g) { return (long long)g.regions * (g.room_y + g.room_x); }
+// Where gradients of regions are asked for, weight is (3, K, rooms): behind the weights their slopes, how each changes with the start of
+// the axis, and behind those their levers, with the size of a bin.
+DEVICE long long changes_behind(const ListGeometry& g) { return (long long)g.regions * (g.room_y + g.room_x); }
 
 // An axis by bin and by pixel. head: (K, 5): the image, then first and length of y and of x.
 DEVICE Axis axis_of(int k, int axis, const int* head, const int* index, const Real* weight, const Offsets& to) {

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...device import AnyArray, Blob, Kernels
+from . import listed
 from .listed import Listed
 
 LINES = {"cpu": 14, "cuda": 56}  # bins of channels that a block takes, about: that its planes stay in a core's cache
@@ -30,6 +31,9 @@ SLABS = Way(
 PACKED = Way(
     "packed", "many regions share a map: a GPU has all maps in slabs first, and a block for each region and some slabs"
 )
+DENSE = Way(
+    "dense", "as slabs, and bins take all pixels that they reach over: both gradients are made in one walk along rows"
+)
 TILES = Way(
     "tiles", "a GPU needs thousands of blocks that share nothing: each owns a tile, and lists say what its pixels get"
 )
@@ -44,14 +48,21 @@ class Separable(Listed):
     walks = Kernels("separable.cu")
     in_tiles = Kernels("separable_tiles.cu")
     listed = in_tiles
+    both = Kernels("listed_both.cu")
+    with_tables = True
     adaptive_share = 1.0  # one entry for a bin and a pixel
+
+    @property
+    def dense(self) -> bool:
+        """Whether bins take all pixels that they reach over."""
+        return False
 
     def entries(self, size: int, bins: int) -> int:
         """How many entries an axis of `size` pixels needs at most."""
         raise NotImplementedError
 
-    def make_lists(self, rows: AnyArray, changes: AnyArray | None = None) -> None:
-        """Fills `lists` and, where it is an array, `changes`: how weights change (separable.h)."""
+    def make_lists(self, rows: AnyArray, lists: tuple[AnyArray, ...], changes: bool) -> None:
+        """Fills lists by bin; changes: with how their weights change (separable.h)."""
         raise NotImplementedError
 
     def regions_from(self, parts: AnyArray, rows: AnyArray, diff: AnyArray, count: int) -> None:
@@ -63,15 +74,14 @@ class Separable(Listed):
         self.rooms = [self.entries(size, bins) for size, bins in zip(self.size, self.pooled)]
         self.geometry = self.walks.struct("ListGeometry", **self.fields, room_y=self.rooms[0], room_x=self.rooms[1])
 
-    @property
-    def lists(self) -> tuple[AnyArray, ...]:
-        """head, inverse, index and weight of the lists by bin: see separable.h."""
+    def lists(self, changes: bool = False) -> tuple[AnyArray, ...]:
+        """Room for head, inverse, index and weight of the lists by bin; changes: and for how weights change (separable.h)."""
         k, entries = self.regions, sum(self.rooms)
         return (
             self.scratch("head", (k, 5), np.int32),
             self.scratch("inverse", (k,)),
             self.scratch("index", (k * (sum(self.pooled) + 2 + entries),), np.int32),
-            self.scratch("weight", (k, entries)),
+            self.scratch("changes", (3, k, entries)) if changes else self.scratch("weight", (k, entries)),
         )
 
     @property
@@ -87,7 +97,9 @@ class Separable(Listed):
             return SLABS  # a column of bins outgrows a block's strip
         if not self.in_slabs:
             return PLANES
-        return PACKED if self.packed and not backward else SLABS
+        if backward:
+            return DENSE if self.dense else SLABS
+        return PACKED if self.packed else SLABS
 
     def room(self) -> AnyArray:
         """Room for slabs, each with the bins of a region: on the CPU one for each worker, which stays in its core's cache."""
@@ -97,34 +109,46 @@ class Separable(Listed):
         pixels = self.size[0] * self.size[1] + self.pooled[0] * self.pooled[1]
         return self.scratch("room", (at_once, pixels, slab))
 
+    def dense_room(self) -> AnyArray:
+        """Room for a worker's bands of a slab, and for its regions' gradients."""
+        of, bins = self.walks.constants, self.pooled[0] * self.pooled[1]
+        at_once = min(self.device.workers, self.batch * self.channel_slabs)
+        pixels = (2 * of["BAND"] + 2) * self.size[1] + self.regions * (bins + 4) + self.rooms[0]
+        return self.scratch("dense room", (at_once, pixels, of["SLAB"]))
+
     def packed_room(self) -> AnyArray:
         """Room for all maps in slabs."""
         area = self.size[0] * self.size[1]
         return self.scratch("slabs", (self.batch * self.channel_slabs, area, self.walks.constants["SLAB"]))
 
     def take_scratch(self, bottom: Sequence[Blob], backward: bool) -> None:
-        self.lists  # noqa: B018  # asking is what counts it
+        self.lists()
         ways = [self.way(), *([self.way(True)] if backward else [])]
         if SLABS in ways:
             self.room()
+        if DENSE in ways:
+            self.dense_room()
         if PACKED in ways:
             self.packed_room()
         if backward:
             self.by_pixel()
         if TILES in ways:
-            self.lists_room()
+            self.lists(True), self.by_pixel(True)
+            self.table_room(self.lists_room()[2].shape[0])
 
-    def by_pixel(self) -> tuple[AnyArray, AnyArray]:
-        """Room for index and weight of the lists by pixel."""
-        entries = sum(self.rooms)
-        index = self.scratch("pixel index", (self.regions * (sum(self.size) + 2 + entries),), np.int32)
-        return index, self.scratch("pixel weight", (self.regions, entries))
+    def by_pixel(self, changes: bool = False) -> tuple[AnyArray, AnyArray]:
+        """Room for index and weight of the lists by pixel; changes: and for how weights change."""
+        k, entries = self.regions, sum(self.rooms)
+        index = self.scratch("pixel index", (k * (sum(self.size) + 2 + entries),), np.int32)
+        if changes:
+            return index, self.scratch("pixel changes", (3, k, entries))
+        return index, self.scratch("pixel weight", (k, entries))
 
-    def turn_lists(self) -> tuple[AnyArray, AnyArray]:
-        """index and weight of the lists by pixel."""
-        index, weight = self.by_pixel()
-        head, _, *by_bin = self.lists
-        self.walks.separable_turn(self.regions, head, *by_bin, index, weight, self.geometry)
+    def turn_lists(self, changes: bool = False, inverse: AnyArray | None = None) -> tuple[AnyArray, AnyArray]:
+        """index and weight of the lists by pixel; inverse: what the weights of x are to be multiplied by, or None."""
+        index, weight = self.by_pixel(changes)
+        head, _, *by_bin = self.lists(changes)
+        self.walks.separable_by_pixel(self.regions, head, inverse, *by_bin, index, weight, changes, self.geometry)
         return index, weight
 
     def gather(self, features: AnyArray, rows: AnyArray, top: AnyArray) -> None:
@@ -132,84 +156,153 @@ class Separable(Listed):
         if self.batch == 0:
             top.fill(0)
             return
-        self.make_lists(rows)
-        way = self.way()
+        lists, way = self.lists(), self.way()
+        self.make_lists(rows, lists, False)
         if way is PACKED:
             slabs = self.packed_room()
             self.pack_slabs(features, slabs)
             groups = -(-self.channel_slabs // self.in_tiles.constants["TOGETHER"])
-            self.in_tiles.separable_forward_packed(groups * self.regions, slabs, *self.lists, top, self.geometry)
+            self.in_tiles.separable_forward_packed(groups * self.regions, slabs, *lists, top, self.geometry)
         elif way is SLABS:
             room, order = self.room(), self.by_place(rows)
-            self.walks.separable_forward_slabs(room.shape[0], features, order, *self.lists, room, top, self.geometry)
+            self.walks.separable_forward_slabs(room.shape[0], features, order, *lists, room, top, self.geometry)
         else:
             group = max(LINES[self.device.kind] // self.pooled[0], 1)
             blocks = -(-self.channels // group) * self.regions
-            self.walks.separable_forward(blocks, features, *self.lists, top, group, self.geometry)
+            self.walks.separable_forward(blocks, features, *lists, top, group, self.geometry)
+
+    def gradients(
+        self,
+        top_diff: AnyArray,
+        features: AnyArray,
+        rows: AnyArray,
+        diff: AnyArray | None,
+        region_diff: AnyArray | None,
+    ) -> None:
+        """The gradients that are not None, of the maps and of the regions, from that of the averages."""
+        if self.batch == 0:
+            if region_diff is not None:
+                region_diff.fill(0)
+        elif self.way(True) is TILES:
+            self.gradients_in_tiles(top_diff, features, rows, diff, region_diff)
+        elif self.way(True) is DENSE:
+            self.both_gradients(top_diff, features, rows, diff, region_diff)
+        else:
+            if diff is not None:
+                self.scatter(top_diff, rows, diff)
+            if region_diff is not None:
+                self.move_regions(top_diff, features, rows, region_diff)
+
+    def both_gradients(
+        self,
+        top_diff: AnyArray,
+        features: AnyArray,
+        rows: AnyArray,
+        diff: AnyArray | None,
+        region_diff: AnyArray | None,
+    ) -> None:
+        """Those of `gradients`, in one walk."""
+        room, moves = self.dense_room(), region_diff is not None
+        lists = self.lists(moves)
+        parts = self.scratch("parts", (self.channel_slabs, self.regions, 4)) if moves else None
+        self.make_lists(rows, lists, moves)
+        self.walks.separable_both_slabs(
+            room.shape[0], top_diff, features, self.by_place(rows), *lists, room, diff, parts, self.geometry
+        )
+        if parts is not None and region_diff is not None:
+            self.regions_from(parts, rows, region_diff, self.channel_slabs)
 
     def scatter(self, top_diff: AnyArray, rows: AnyArray, diff: AnyArray) -> None:
         """The gradient of the maps, from that of the averages."""
-        if self.batch == 0:
-            return
-        self.make_lists(rows)
-        by_pixel, way = self.turn_lists(), self.way(True)
-        if way is TILES:
-            self.scatter_in_tiles(top_diff, rows, by_pixel, diff)
-        elif way is SLABS:
+        lists, way = self.lists(), self.way(True)
+        self.make_lists(rows, lists, False)
+        by_pixel = self.turn_lists()
+        if way is SLABS:
             room, order = self.room(), self.by_place(rows)
             self.walks.separable_backward_slabs(
-                room.shape[0], top_diff, order, *self.lists, *by_pixel, room, diff, self.geometry
+                room.shape[0], top_diff, order, *lists, *by_pixel, room, diff, self.geometry
             )
         else:
-            head, inverse, *_ = self.lists
+            head, inverse, *_ = self.lists()
             with self.rounded(diff) as sums:
                 self.walks.separable_backward(
                     self.batch * self.channels, top_diff, head, inverse, *by_pixel, sums, self.geometry
                 )
 
-    def scatter_in_tiles(
-        self, top_diff: AnyArray, rows: AnyArray, by_pixel: tuple[AnyArray, AnyArray], diff: AnyArray
+    def table_room(self, entries: int) -> tuple[AnyArray, AnyArray, int]:
+        """Room for the products of entries in tables, for where each entry's is to stand, and how many products it is for."""
+        of = self.both.constants
+        bound, numbers = self.regions * self.rooms[0] * self.rooms[1], self.regions * self.pooled[0] * self.pooled[1]
+        numbers = (numbers + self.batch * self.size[0] * self.size[1]) * self.channels
+        most = min(bound, max(numbers // 4, 1))
+        products = self.scratch("products", (-(-self.channels // of["BOTH_CHANNELS"]), most))
+        return products, self.scratch("slots", (entries,), np.int32), most
+
+    def gradients_in_tiles(
+        self,
+        top_diff: AnyArray,
+        features: AnyArray,
+        rows: AnyArray,
+        diff: AnyArray | None,
+        region_diff: AnyArray | None,
     ) -> None:
-        """The gradient of the maps from lists of what each pixel gets; in passes where lists have no room."""
-        if diff.size == 0:
-            return
-        head, inverse, *_ = self.lists
-        tiles, lists = self.tiles(head, self.by_place(rows))
-        given, heads, entries, most = listed = self.lists_room()
-        self.in_tiles.separable_prepare(
-            self.prepare_blocks(tiles),
-            top_diff,
-            lists,
-            head,
-            inverse,
-            *by_pixel,
-            given,
-            heads,
-            entries,
-            most,
-            self.geometry,
+        """Those of `gradients`, from lists of what each pixel gets; in passes where lists have no room."""
+        moves, g = region_diff is not None, self.geometry
+        numbers = self.regions * self.pooled[0] * self.pooled[1] * self.channel_slabs * self.both.constants["SLAB"]
+        self.need(
+            numbers < listed.MOST_PLACED,
+            f"the gradient of {self.regions} regions of {self.pooled} bins in {self.channels} channels has {numbers} numbers, "
+            f"{listed.MOST_PLACED} at most may be listed: give fewer regions at once",
         )
-        if self.add_listed(tiles, lists, listed, diff):
-            self.in_tiles.separable_passes(
-                tiles * self.channel_slabs, given, lists, heads, head, inverse, *by_pixel, diff, self.geometry
+        if not moves and (diff is None or diff.size == 0):
+            return
+        by_bin = self.lists(moves)
+        head, inverse, *_ = by_bin
+        self.make_lists(rows, by_bin, moves)
+        by_pixel = self.turn_lists(moves, inverse)
+        tiles, lists = self.tiles(head, self.by_place(rows))
+        given, heads, entries, most = room_of_lists = self.lists_room()
+        slots = None
+        if moves:
+            products, slots, room = self.table_room(entries.shape[0])
+            tables = self.device.part(heads, heads.shape[0] - self.regions, (self.regions,))
+            self.in_tiles.separable_tables(1, head, *by_pixel, tables, room, g)
+        self.in_tiles.separable_prepare(
+            self.prepare_blocks(tiles), top_diff, lists, head, *by_pixel, given, heads, entries, slots, most, g
+        )
+        if moves:
+            of = self.both.constants
+            groups = products.shape[0]
+            self.both.listed_both(
+                tiles * of["BOTH_PARTS"] * groups, given, lists, heads, entries, slots, features, diff, products,
+                self.both.struct(
+                    "BothGeometry", channels=self.channels, height=self.size[0], width=self.size[1], most=room
+                ),
+            )  # fmt: skip
+        if diff is not None and (moves or self.add_listed(tiles, lists, room_of_lists, diff)):
+            self.in_tiles.separable_passes(tiles * self.channel_slabs, given, lists, heads, head, *by_pixel, diff, g)
+        if region_diff is not None:
+            left_out = self.scratch("left out", (self.regions,), np.int32)
+            parts = self.scratch("parts", (self.channel_slabs, self.regions, 4))
+            self.in_tiles.separable_moves_listed(
+                self.regions, lists, head, *by_pixel, heads, products, room, groups, left_out, parts, g
             )
+            self.walks.separable_moves(
+                self.channel_slabs * self.regions, features, top_diff, *by_bin, left_out, parts, g
+            )
+            self.regions_from(parts, rows, region_diff, self.channel_slabs)
 
     def move_regions(self, top_diff: AnyArray, features: AnyArray, rows: AnyArray, diff: AnyArray) -> None:
         """The gradient of the regions, from that of the averages."""
-        if self.batch == 0:
-            diff.fill(0)
-            return
         count = self.channel_slabs
-        changes = self.scratch("changes", (2, self.regions, sum(self.rooms)))
+        lists = self.lists(True)
         parts = self.scratch("parts", (count, self.regions, 4))
-        self.make_lists(rows, changes)
-        if self.device.kind == "cpu" and self.in_slabs:
+        self.make_lists(rows, lists, True)
+        if self.in_slabs:
             room, order = self.room(), self.by_place(rows)
             self.walks.separable_moves_slabs(
-                room.shape[0], features, top_diff, order, *self.lists, changes, room, parts, self.geometry
+                room.shape[0], features, top_diff, order, *lists, room, parts, self.geometry
             )
         else:
-            self.walks.separable_moves(
-                count * self.regions, features, top_diff, *self.lists, changes, parts, self.geometry
-            )
+            self.walks.separable_moves(count * self.regions, features, top_diff, *lists, None, parts, self.geometry)
         self.regions_from(parts, rows, diff, count)

@@ -11,12 +11,13 @@ struct Change {
   Real slope, lever;
 };
 
-// What list_region() writes, of all regions. changes: see levers_behind(); or null.
+// What list_region() writes, of all regions; changes: whether slopes and levers, too.
 struct Lists {
   int* head;
   Real* inverse;
   int* index;
-  Real *weight, *changes;
+  Real* weight;
+  int changes;
 };
 
 // Where a bin's entries go: from number `begin` on, before `end`.
@@ -87,8 +88,8 @@ DEVICE void list_region(int k, int image, Real share, const Lists& lists, const 
   const int pooled_height = g.pooled_height, pooled_width = g.pooled_width;
   const auto entries_at = [&](int axis, int begin, int end) {
     const Offsets to = offsets_of(k, axis, pooled_height + 1, pooled_width + 1, g);
-    Real* slope = lists.changes ? lists.changes + to.weight : nullptr;
-    return Entries{lists.index + to.at, begin, end, lists.weight + to.weight, slope, slope ? slope + levers_behind(g) : nullptr};
+    Real *of = lists.weight + to.weight, *slope = lists.changes ? of + changes_behind(g) : nullptr;
+    return Entries{lists.index + to.at, begin, end, of, slope, slope ? slope + changes_behind(g) : nullptr};
   };
   THREAD_LOOP(axis, 2) {
     lowest[axis] = -(axis ? g.width : g.height);

@@ -9,6 +9,9 @@
 #include "passes.h"
 #include "separable.h"
 
+// What lists are made for besides: the products of listed_both.cu stand in a table for each region, a number for each entry of its y and of
+// its x by pixel. So separable_moves_listed() makes the sums for the regions' gradient of them.
+
 constexpr int BINS = sizeof(Real) > 4 ? 32 : 64;  // of a region, whose averages a block keeps before it stores them plane by plane, in
 constexpr int TOGETHER = 4;                       // slabs
 constexpr int TAPS = 512;                         // entries of an axis that a block keeps
@@ -100,9 +103,7 @@ struct Crossing {
 
 // The lists by pixel of all regions.
 struct ByPixel {
-  const int* head;
-  const Real* inverse;
-  const int* index;
+  const int *head, *index;
   const Real* weight;
   ListGeometry g;
 };
@@ -114,7 +115,7 @@ DEVICE Span items_of(const ByPixel& lists, int k, int axis, int line) {
   return unsigned(i) < unsigned(by_pixel.length) ? Span{by_pixel.start[i], by_pixel.start[i + 1]} : Span{0, 0};
 }
 
-// An entry of an axis: a bin, and what it weighs; x's weights are times `inverse`.
+// An entry of an axis: a bin, and what it weighs.
 struct Item {
   int bin;
   Real weight;
@@ -122,8 +123,13 @@ struct Item {
 
 DEVICE Item item_of(const ByPixel& lists, int k, int axis, int i) {
   const Offsets to = offsets_of(k, axis, lists.g.height + 1, lists.g.width + 1, lists.g);
-  const Real weight = lists.weight[to.weight + i];
-  return {lists.index[to.at + i], axis ? weight * lists.inverse[k] : weight};
+  return {lists.index[to.at + i], lists.weight[to.weight + i]};
+}
+
+// How many entries an axis of region k has.
+DEVICE int entries_of(const ByPixel& lists, int k, int axis) {
+  const Axis by_pixel = axis_by_pixel(k, axis, lists.head, lists.index, lists.weight, lists.g);
+  return by_pixel.length > 0 ? by_pixel.start[by_pixel.length] : 0;
 }
 
 DEVICE Entry entry_of(const ListGeometry& g, int k, const Item& y, const Item& x) {
@@ -132,8 +138,10 @@ DEVICE Entry entry_of(const ListGeometry& g, int k, const Item& y, const Item& x
 }
 
 // The lists of a tile. first: the first of the `most` entries of `room` that the tile has. The regions of a tile are met twice, to count
-// their entries and to put them, in order, and of a region those of its bins in order.
-DEVICE void list_tile(const Tile& tile, int* head, Entry* room, int first, int most, const ByPixel& lists, Crossing& c) {
+// their entries and to put them, in order, and of a region those of its bins in order. slots, or null: where the product of each entry is
+// to stand, -1 for nowhere; tables: where those of each region begin.
+DEVICE void list_tile(const Tile& tile, int* head, Entry* room, int first, int most, const ByPixel& lists, int* slots, const int* tables,
+                      Crossing& c) {
   Entry* entries = room + first;
   begin_lines(c.lines);
   for (int pass = 0; pass < 2; ++pass) {
@@ -156,9 +164,12 @@ DEVICE void list_tile(const Tile& tile, int* head, Entry* room, int first, int m
             count = min(count + (y.end - y.first) * (x.end - x.first), most + 1);
           } else {
             for (int e = y.first; e < y.end && x.first < x.end; ++e) {
-              const Item down = item_of(lists, c.region[j], 0, e);
-              for (int f = x.first; f < x.end; ++f)
-                entries[count++] = entry_of(lists.g, c.region[j], down, item_of(lists, c.region[j], 1, f));
+              const int k = c.region[j], table = slots ? tables[k] : -1, across = slots ? entries_of(lists, k, 1) : 0;
+              const Item down = item_of(lists, k, 0, e);
+              for (int f = x.first; f < x.end; ++f) {
+                if (slots) slots[first + count] = table < 0 ? -1 : table + e * across + f;
+                entries[count++] = entry_of(lists.g, k, down, item_of(lists, k, 1, f));
+              }
             }
           }
         }
@@ -169,12 +180,15 @@ DEVICE void list_tile(const Tile& tile, int* head, Entry* room, int first, int m
     if (pass == 0 && !start_lines(c.lines, head, first, most)) return;
   }
   const ListGeometry& g = lists.g;
+  if (slots) THREAD_LOOP(pixel, TILE_PIXELS)
+    for (int e = c.lines.count[pixel]; e % GROUP != 0; ++e) slots[first + e] = -1;
   end_lines(c.lines, entries, g.regions * g.pooled_height * g.pooled_width * (padded_channels(g.channels) / PLACE));
 }
 
-// A block lists a tile of an image, or packs PACKED_CHANNELS channels of a region. heads and room: see listed.h.
-KERNEL separable_prepare(int n, const Store* top_diff, const int* lists, const int* head, const Real* inverse, const int* pixel_index,
-                         const Real* pixel_weight, Real* packed, int* heads, Real* room, int most, ListGeometry g) {
+// A block lists a tile of an image, or packs PACKED_CHANNELS channels of a region. heads and room: see listed.h; where there are slots,
+// tables of regions stand behind the heads of tiles.
+KERNEL separable_prepare(int n, const Store* top_diff, const int* lists, const int* head, const int* pixel_index,
+                         const Real* pixel_weight, Real* packed, int* heads, Real* room, int* slots, int most, ListGeometry g) {
   const int bins = g.pooled_height * g.pooled_width;
   BLOCK_LOOP(b, n) {
     SHARED union {
@@ -182,11 +196,12 @@ KERNEL separable_prepare(int n, const Store* top_diff, const int* lists, const i
       Real square[PACKED_SQUARE];
     } work;
     const Tiles tiles = tiles_of(lists);
-    const Turns turns = turns_of(b, g.batch * tiles.down * tiles.across, g.regions, g.channels, -1);
+    const int count = g.batch * tiles.down * tiles.across;
+    const Turns turns = turns_of(b, count, g.regions, g.channels, -1);
     if (turns.lists) {
       const Tile tile = tile_of(turns.number, lists, tiles, g.height, g.width);
       list_tile(tile, heads + (long long)turns.number * LIST_HEAD, (Entry*)room, turns.number * most, most,
-                ByPixel{head, inverse, pixel_index, pixel_weight, g}, work.crossing);
+                ByPixel{head, pixel_index, pixel_weight, g}, slots, heads + (long long)count * LIST_HEAD, work.crossing);
       if (turns.number == 0) pack_zeros(packed, g.regions * bins, g.channels);
     } else if (head[5 * turns.number] >= 0) {  // no list names a region that lies in no image
       pack(top_diff, packed, turns.number, turns.channel, g.channels, bins, work.square,
@@ -202,13 +217,13 @@ struct Cursor {
 };
 
 // Tiles that have no lists; packed and heads: what separable_prepare() has made.
-KERNEL separable_passes(int n, const Real* packed, const int* lists, const int* heads, const int* head, const Real* inverse,
-                        const int* pixel_index, const Real* pixel_weight, Store* diff, ListGeometry g) {
+KERNEL separable_passes(int n, const Real* packed, const int* lists, const int* heads, const int* head, const int* pixel_index,
+                        const Real* pixel_weight, Store* diff, ListGeometry g) {
   BLOCK_LOOP(b, n) {
     SHARED Lanes own[TILE_OWN];
     SHARED Pass pass;
     SHARED Cursor cursor[TILE_PIXELS];
-    const ByPixel by_pixel = {head, inverse, pixel_index, pixel_weight, g};
+    const ByPixel by_pixel = {head, pixel_index, pixel_weight, g};
     const auto begin = [&](const Tile&) { THREAD_LOOP(pixel, TILE_PIXELS) cursor[pixel] = {0, 0}; };
     const auto list = [&](const Tile& tile) {
       THREAD_LOOP(pixel, TILE_PIXELS) {
@@ -230,5 +245,73 @@ KERNEL separable_passes(int n, const Real* packed, const int* lists, const int* 
       }
     };
     add_in_passes(b, n, packed, lists, heads, diff, g.batch, g.channels, g.height, g.width, own, pass, begin, list);
+  }
+}
+
+// Where the table of each region begins among `most` numbers, -1 where there is no room for it; one block.
+KERNEL separable_tables(int n, const int* head, const int* pixel_index, const Real* pixel_weight, int* tables, int most, ListGeometry g) {
+  BLOCK_LOOP(b, n) {
+    SHARED int scratch[FLAG_ROOM];
+    const ByPixel lists = {head, pixel_index, pixel_weight, g};
+    const int largest = (1 << 30) / max(g.regions, 1);  // so that sums are ints
+    const auto size = [&](int k) {
+      return head[5 * k] < 0 ? 0 : int(min((long long)entries_of(lists, k, 0) * entries_of(lists, k, 1), largest + 1ll));
+    };
+    sums_before(scratch, g.regions, size,
+                [&](int k, int before, int own) { tables[k] = own > largest || before > most - own ? -1 : before; });
+  }
+}
+
+constexpr int SUMMED = 256;  // threads that take numbers of a table
+
+// parts: (slabs, K, 4), as separable_moves() makes them, of regions whose tiles all have lists, and which have a table; left_out: of each
+// region, whether it has not. heads: as separable_prepare() has made them; products: (groups of channels, most). A block owns a region.
+KERNEL separable_moves_listed(int n, const int* lists, const int* head, const int* pixel_index, const Real* pixel_weight, const int* heads,
+                              const Real* products, int most, int groups, int* left_out, Real* parts, ListGeometry g) {
+  BLOCK_LOOP(k, n) {
+    SHARED Real sums[4][SUMMED];
+    SHARED int left;
+    const ByPixel by_pixel = {head, pixel_index, pixel_weight, g};
+    const Tiles tiles = tiles_of(lists);
+    const int image = max(head[5 * k], 0), down = entries_of(by_pixel, k, 0), across = entries_of(by_pixel, k, 1);
+    const int count = g.batch * tiles.down * tiles.across, *tables = heads + (long long)count * LIST_HEAD;
+    const bool some = head[5 * k] >= 0 && down > 0 && across > 0;
+    const int top = head[5 * k + 1] / TILE_SIDE, left_column = head[5 * k + 3] / TILE_SIDE;
+    const int rows = some ? (head[5 * k + 1] + head[5 * k + 2] - 1) / TILE_SIDE - top + 1 : 0;
+    const int columns = some ? (head[5 * k + 3] + head[5 * k + 4] - 1) / TILE_SIDE - left_column + 1 : 0;
+    THREAD_LOOP(one, 1) left = some && tables[k] < 0;
+    BARRIER();
+    TILE_LOOP(row, column, rows, columns) {
+      const int tile = (image * tiles.down + top + row) * tiles.across + left_column + column;
+      if (!has_lists(heads + (long long)tile * LIST_HEAD)) raise_to(&left, 1);
+    }
+    BARRIER();
+    const bool leave = left != 0;
+    THREAD_LOOP(one, 1) left_out[k] = leave;
+    if (!leave) {
+      const Real *y = pixel_weight + offsets_of(k, 0, g.height + 1, g.width + 1, g).weight;
+      const Real *x = pixel_weight + offsets_of(k, 1, g.height + 1, g.width + 1, g).weight;
+      THREAD_LOOP(t, SUMMED) {
+        Real sum[4] = {};
+        for (int i = t; i < (some ? down * across : 0); i += SUMMED) {
+          const int e = i / across, f = i - e * across;
+          Real product = 0;
+          for (int group = 0; group < groups; ++group) product += products[(long long)group * most + tables[k] + i];
+          const Real in_row = y[e] * product, in_column = x[f] * product;
+          sum[0] += y[e + changes_behind(g)] * in_column;
+          sum[1] += y[e + 2 * changes_behind(g)] * in_column;
+          sum[2] += x[f + changes_behind(g)] * in_row;
+          sum[3] += x[f + 2 * changes_behind(g)] * in_row;
+        }
+        for (int q = 0; q < 4; ++q) sums[q][t] = sum[q];
+      }
+      BARRIER();
+      for (int half = SUMMED / 2; half > 0; half /= 2) {
+        TILE_LOOP(q, i, 4, half) sums[q][i] += sums[q][i + half];
+        BARRIER();
+      }
+      TILE_LOOP(s, q, slabs_of(g.channels), 4) parts[4 * ((long long)s * g.regions + k) + q] = s == 0 ? sums[q][0] : Real(0);
+    }
+    BARRIER();
   }
 }

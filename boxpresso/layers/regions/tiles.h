@@ -12,7 +12,6 @@ constexpr int TILE_SIDE = 16;                           // rows and columns
 constexpr int TILE_ROW = TILE_SIDE + 1;                 // numbers from a row to the next, odd, and
 constexpr int TILE_PLANE = TILE_SIDE * TILE_ROW + 2;    // from a channel to the next, even: 2 rows of 16 channels meet no bank twice
 constexpr int TILE_HEAD = 5;                            // ints before the lists: the numbers of Tiles
-constexpr int GIVEN = 256;                              // bins of a region whose gradient the host brings into lanes at once
 
 // `down` x `across` tiles of rows x columns pixels; a list has room for `most` regions.
 struct Tiles {
@@ -55,7 +54,7 @@ DEVICE Lanes& along(Lanes* line, const TileMap& map, int x) { return line[x * ma
 DEVICE Lanes& along(Lanes* line, const TileMap&, int x) { return line[x]; }  // a pixel is one vector
 #endif
 
-// Number (row, x) of the map in one channel of the slab, for what treats channels differently: tile_rows() with SLAB groups.
+// Number (row, x) of the map in one channel of the slab, for what treats channels differently.
 DEVICE Real& number_at(const TileMap& map, const Tile& tile, int row, int x, int channel) {
   return map.base[(row - tile.top) * map.line + (x - tile.left) * map.pixel + channel * (map.plane / LANES)];
 }
@@ -68,7 +67,7 @@ DEVICE TileMap own_map(Lanes* own) { return {(Real*)own, TILE_ROW, 1, TILE_PLANE
 constexpr int TILE_OWN = TILE_SIDE * TILE_SIDE;
 DEVICE TileMap own_map(Lanes* own) { return {(Real*)own, TILE_SIDE * SLAB, SLAB, LANES}; }
 #endif
-// What tile_rows() visits is a row of the tile in a group; the rows of an image that a region has pixels in are a Span.
+// Some of the pixels of an axis, or of other things that are counted.
 struct Span {
   int first, end;
 };
@@ -80,63 +79,6 @@ DEVICE Span pixels_of(Real start, Real bin, int size) {
   const Real first = min(max(floor(low) - 1, Real(0)), limit), end = min(max(floor(high) + 3, Real(0)), limit);
   return {int(min(first, max(limit - 1, Real(0)))), int(end)};
 }
-
-// The loop of all gradients in tiles: add(k, row, group) for each region k of the tile, in order, and each row of the map that
-// rows(k, group) names. A thread keeps its row and group. prepare(k) comes before: what it finds the rows of a region share.
-template <class Prepare, class Rows, class Add>
-DEVICE void tile_rows(const Tile& tile, int groups, Prepare prepare, Rows rows, Add add) {
-#if defined(__CUDACC__)
-  TILE_LOOP(line, group, tile.bottom - tile.top, groups) {
-    const int row = tile.top + line;
-    for (int j = 0; j < tile.count; ++j) {
-      const int k = tile.list[j];
-      const Span span = rows(k, group);
-      if (row < span.first || row >= span.end) continue;
-      prepare(k);
-      add(k, row, group);
-    }
-  }
-#else
-  for (int j = 0; j < tile.count; ++j) {
-    const int k = tile.list[j];
-    prepare(k);
-    for (int group = 0; group < groups; ++group) {
-      const Span span = rows(k, group);
-      for (int row = max(span.first, tile.top); row < min(span.end, tile.bottom); ++row) add(k, row, group);
-    }
-  }
-#endif
-}
-
-// The gradient of the top, (K, C, bins), of one region in a slab.
-struct Given {
-  const Store* from;
-  int channel, channels, bins;
-#if !defined(__CUDACC__)
-  Lanes turned[GIVEN];
-#endif
-};
-
-// From `channel` on. The host brings it into lanes; a GPU's threads read what they need themselves.
-DEVICE void take(Given& given, const Store* top_diff, int k) {
-  given.from = top_diff + ((long long)k * given.channels + given.channel) * given.bins;
-#if !defined(__CUDACC__)
-  if (given.bins <= GIVEN)
-    turn(given.from, given.bins, (Real*)given.turned, SLAB,
-         min(SLAB, given.channels - given.channel), given.bins);
-#endif
-}
-
-#if defined(__CUDACC__)
-DEVICE Lanes lanes_of(const Given& given, int bin, int group) {
-  return given.channel + group < given.channels ? Real(given.from[group * given.bins + bin]) : Real(0);
-}
-#else
-DEVICE Lanes lanes_of(const Given& given, int bin, int group) {
-  if (__builtin_expect(given.bins <= GIVEN, 1)) return given.turned[bin];
-  return gather(given.from - (long long)given.channel * given.bins, given.channel, given.channels, given.bins, bin, group);
-}
-#endif
 
 DEVICE void clear(const TileMap& map, const Tile& tile) {
 #if defined(__CUDACC__)

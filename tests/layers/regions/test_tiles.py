@@ -14,6 +14,7 @@ from boxpresso.device import open_device
 from boxpresso.layers.regions import listed, region_base
 from boxpresso.layers.regions.align_rotated_base import AlignRotated
 from boxpresso.layers.regions.region_base import KERNELS, RegionLayer
+from boxpresso.proto.errors import LayerError
 
 pytestmark = pytest.mark.later
 
@@ -184,6 +185,14 @@ def test_lists_without_room_give_the_same(name, dtype, monkeypatch):
     for one, other in ((one, other) for got in made[1:] for one, other in zip(made[0], got, strict=True)):
         limit = np.abs(one.astype(np.float64)).max() * {8: 1e-12, 4: 1e-5, 2: 3e-3}[np.dtype(dtype).itemsize]
         np.testing.assert_allclose(other, one, rtol=0, atol=limit)
+
+
+@pytest.mark.parametrize("name", ["ROIAlign", "PrROIPooling"])
+def test_gradients_that_no_list_can_name_are_refused(name, monkeypatch):
+    monkeypatch.setitem(region_base.TILED, "cpu", True)
+    monkeypatch.setattr(listed, "MOST_PLACED", 14 * 12 * 32)
+    with np.errstate(all="ignore"), pytest.raises(LayerError, match=r"of 14 regions .* give fewer regions at once"):
+        gradients(name, np.float32)
 
 
 class Rotated(AlignRotated):
