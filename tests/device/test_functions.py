@@ -1,0 +1,154 @@
+"""exp, log and their like with the same bits everywhere: functions.h in a kernel, functions.py on the host, beside decimal and math."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable
+from decimal import Context, Decimal
+
+import numpy as np
+import pytest
+
+from boxpresso.device import Kernels, functions, open_device
+
+NAMES = ("exp", "exp2", "expm1", "log", "log1p", "log2", "sin", "cos", "tanh")
+TEXT = '#include "kernel.h"\n' + "".join(
+    f"KERNEL {name}_of(int n, const Real* x, Real* y) {{ GRID_LOOP(i, n) y[i] = {name}(x[i]); }}\n" for name in NAMES
+)
+TEXT += """KERNEL pow_of(int n, const Real* x, const Real* z, Real* y) { GRID_LOOP(i, n) y[i] = pow(x[i], z[i]); }
+KERNEL fused_of(int n, const Real* a, const Real* b, const Real* c, Real* y) { GRID_LOOP(i, n) y[i] = fused(a[i], b[i], c[i]); }
+"""
+ODD = [0.0, -0.0, 1, -1, 0.5, 2, 3, -2, np.inf, -np.inf, np.nan, 1e-45, 3e-310, 1e30, 700, -740, 2.0**60, 1e300]
+DEEP = Context(prec=60)
+# SHA-256 of what they give for `drawn`, in double and in float.
+KEPT = {
+    "float64": "bd2a66a2fcc97a5d701c06c7afacebedd32a428eb1e08aff7fa04790ae8d4cd9",
+    "float32": "26d38dfa1a52d12f109d15bae792b68040320d4ac49313f97ed815b72ff043ff",
+}
+
+
+@pytest.fixture(scope="module")
+def kernels(tmp_path_factory):
+    path = tmp_path_factory.mktemp("functions") / "functions_of.cu"
+    path.write_text(TEXT)
+    return Kernels(path).on(open_device("cpu", reproducible=True))
+
+
+def call(kernels, name: str, *given: np.ndarray) -> np.ndarray:
+    result = np.empty_like(given[0])
+    getattr(kernels, f"{name}_of")(result.size, *given, result)
+    return result
+
+
+def drawn(dtype) -> np.ndarray:
+    """Numbers of all sizes, drawn without a function."""
+    rng = np.random.default_rng(0)
+    near = rng.integers(-(2**30), 2**30, 2000) / 2**27
+    far = np.ldexp(rng.integers(-(2**30), 2**30, 2000) / 2**30, rng.integers(-1070, 1020, 2000))
+    with np.errstate(all="ignore"):
+        return np.concatenate([near, far, ODD]).astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_the_bits_are_those_that_are_kept(kernels, dtype):
+    x, sha = drawn(dtype), hashlib.sha256()
+    for name in (*NAMES, "pow"):
+        result = call(kernels, name, *([x, x[::-1].copy()] if name == "pow" else [x]))
+        sha.update(np.where(np.isnan(result), np.array(np.nan, dtype), result).tobytes())
+    assert sha.hexdigest() == KEPT[dtype]
+
+
+def ulps(found: float, wanted: Decimal) -> float:
+    return float(abs(Decimal(found) - wanted) / Decimal(math.ulp(float(wanted))))
+
+
+EXACT: dict[str, Callable[[Decimal], Decimal]] = {
+    "exp": DEEP.exp, "log": DEEP.ln, "exp2": lambda x: DEEP.power(Decimal(2), x),
+    "expm1": lambda x: DEEP.subtract(DEEP.exp(x), 1), "log1p": lambda x: DEEP.ln(DEEP.add(x, 1)),
+    "log2": lambda x: DEEP.divide(DEEP.ln(x), DEEP.ln(Decimal(2))),
+    "tanh": lambda x: DEEP.subtract(1, DEEP.divide(2, DEEP.add(DEEP.exp(DEEP.multiply(2, x)), 1))),
+}  # fmt: skip
+BOUNDS = {"exp": 1, "log": 1, "exp2": 1, "expm1": 1.7, "log1p": 1.5, "log2": 1.8, "tanh": 2.5}
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_errors_in_double(kernels, name):
+    """As docs/reproducible.md says, against 60 digits."""
+    rng = np.random.default_rng(1)
+    low, high = {"log": (0.01, 30), "log2": (0.01, 30), "log1p": (-0.9, 30)}.get(name, (-20, 20))
+    x = rng.uniform(low, high, 400)
+    worst = max(
+        ulps(*pair) for pair in zip(call(kernels, name, x).tolist(), map(EXACT[name], map(Decimal, x.tolist())))
+    )
+    assert 0 < worst < BOUNDS[name]
+
+
+@pytest.mark.parametrize("name", [*NAMES, "pow"])
+def test_float_is_the_c_librarys_double_rounded(kernels, name):
+    """And special numbers are as C has them, in double too."""
+    for dtype in (np.float32, np.float64):
+        x = drawn(dtype)[2000:] if dtype == np.float64 else drawn(dtype)
+        given = [x, np.resize(np.array([0.5, -2, 3, 0, np.inf, -np.inf, np.nan, 1.25, 7], dtype), x.shape)]
+        given = given if name == "pow" else given[:1]
+        with np.errstate(all="ignore"):
+            wanted = {"pow": np.power}.get(name, getattr(np, name, None))(*[each.astype(np.float64) for each in given])
+            rounded = wanted.astype(dtype)
+        found = call(kernels, name, *given)
+        if dtype == np.float32:
+            assert np.array_equal(found, rounded, equal_nan=True)
+        else:
+            np.testing.assert_allclose(found, rounded, rtol=1e-14)
+        number = ~np.isnan(rounded)
+        assert np.array_equal(np.signbit(found[number]), np.signbit(rounded[number]))
+
+
+def test_a_product_and_a_sum_are_rounded_once(kernels):
+    """Against decimal, among them sums next to a tie of float, and results that are subnormal."""
+    rng = np.random.default_rng(2)
+    a, b = (np.ldexp(rng.integers(-(2**24), 2**24, 3000), rng.integers(-90, 60, 3000)).astype(np.float32) for _ in "ab")
+    c = np.where(rng.random(3000) < 0.5, -(a.astype(np.float64) * b) * (1 + rng.integers(-3, 4, 3000) * 2.0**-24), b)
+    with np.errstate(all="ignore"):
+        c = c.astype(np.float32)
+    exact = Context(prec=400)
+    for x, y, z, found in zip(a.tolist(), b.tolist(), c.tolist(), call(kernels, "fused", a, b, c).tolist()):
+        if not math.isfinite(z):
+            continue
+        wanted = exact.add(exact.multiply(Decimal(x), Decimal(y)), Decimal(z))
+        ulp = Decimal(max(2.0**-149, 2.0 ** (math.frexp(found)[1] - 24))) if math.isfinite(found) else None
+        if ulp is None:
+            assert abs(wanted) > Decimal("3.4e38")
+        else:
+            assert abs(Decimal(found) - wanted) <= ulp / 2
+
+
+def test_the_hosts_are_the_kernels(kernels):
+    for dtype in (np.float64, np.float32):
+        x = drawn(dtype)
+        for name in ("exp", "log"):
+            assert np.array_equal(getattr(functions, name)(x), call(kernels, name, x), equal_nan=True), name
+        near = x[np.abs(x) < 1e5]
+        for name, value in zip(("sin", "cos"), functions.sine_cosine(near)):
+            np.testing.assert_allclose(
+                value, getattr(np, name)(near.astype(np.float64)), atol=3e-16 if dtype == np.float64 else 6e-8
+            )
+
+
+def test_numbers_of_python_are_rounded_correctly():
+    for base, exponent in ((1.1, 0.3), (0.9999, 123456.0), (10.0, -300.0), (-1.5, 3.0), (2.0, 1023.0)):
+        wanted = (
+            DEEP.power(Decimal(base), Decimal(exponent))
+            if exponent % 1 == 0
+            else DEEP.exp(DEEP.multiply(DEEP.ln(Decimal(base)), Decimal(exponent)))
+        )
+        assert functions.power(base, exponent) == float(wanted)
+    assert [functions.power(*x) for x in ((0.0, 0.0), (0.0, 2.0), (0.0, -1.0), (2.0, 5000.0), (2.0, -5000.0))] == [
+        1,
+        0,
+        np.inf,
+        np.inf,
+        0,
+    ]
+    assert math.isnan(functions.power(-2.0, 0.5))
+    assert functions.exponential(1.0) == math.e
+    assert functions.logarithm(10.0) == float(DEEP.ln(Decimal(10)))
