@@ -23,7 +23,7 @@ All raise BoxpressoError (or LayerError, which is one) for arrays and options th
 The memory of large results on the CPU is used again once nobody holds them; `forget()` gives it back.
 
 Each `NAME_backward(grad, ...)` takes the gradient of the result and NAME's arguments and returns the gradients by name.
-`boxpresso.ops.torch` has the same functions for torch's autograd.
+`boxpresso.torch` has the same functions for torch's autograd.
 """
 
 from __future__ import annotations

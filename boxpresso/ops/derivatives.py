@@ -1,9 +1,9 @@
 """The operators under torch, differentiable as often as one likes, also by torch.func: grad, vjp, jvp, hessian, vmap.
 
-`Forward` is an operator and `Backward` its gradient, each the other's derivative. With cotangents u of the gradients that Backward
-gives, sum(u * gradient) is the derivative of sum(grad * result) along u. In an input in which the operator is linear that is
-sum(grad * result), with u in the place of the input: the operator again, and its gradient again, by the kernels. What is not
-linear (places of samples, maxima) is differentiated in torch's operations (forms.py).
+`Forward` is an operator and `Backward` its gradient, each the other's derivative. With cotangents u of the gradients that
+Backward gives, sum(u * gradient) is the derivative of sum(grad * result) along u. In an input in which the operator is linear
+that is sum(grad * result), with u in the place of the input: the operator again, and its gradient again, by the kernels. What
+is not linear (places of samples, maxima) is differentiated in torch's operations (forms.py).
 """
 
 from __future__ import annotations
@@ -22,12 +22,15 @@ def detached(inputs: Sequence[Any]) -> list[Any]:
     return [value.detach() if isinstance(value, torch.Tensor) else value for value in inputs]
 
 
-def one_by_one(function: Callable[..., Any], info: Any, dims: Sequence[Any], *args: Any, **kwargs: Any) -> tuple[Any, Any]:
+def one_by_one(
+    function: Callable[..., Any], info: Any, dims: Sequence[Any], *args: Any, **kwargs: Any
+) -> tuple[Any, Any]:
     """What torch.vmap gives of a function: its results for each of the batch, stacked."""
     moved = [isinstance(value, torch.Tensor) and axis is not None for value, axis in zip(args, dims)]
     parts = [value.unbind(axis) if move else value for value, axis, move in zip(args, dims, moved)]
     results = [
-        function(*(part[i] if move else part for part, move in zip(parts, moved)), **kwargs) for i in range(info.batch_size)
+        function(*(part[i] if move else part for part, move in zip(parts, moved)), **kwargs)
+        for i in range(info.batch_size)
     ]
     if isinstance(results[0], torch.Tensor):
         return torch.stack(results), 0
@@ -35,7 +38,7 @@ def one_by_one(function: Callable[..., Any], info: Any, dims: Sequence[Any], *ar
     return type(results[0])(stacked), type(results[0])(None if each is None else 0 for each in stacked)
 
 
-class Forward(torch.autograd.Function):
+class Forward(torch.autograd.Function):  # type: ignore[misc]
     """An operator: Forward.apply(op, options, *inputs), None for those that are not given."""
 
     @staticmethod
@@ -69,8 +72,8 @@ class Forward(torch.autograd.Function):
         return one_by_one(Forward.apply, info, dims, *args)
 
 
-class Backward(torch.autograd.Function):
-    """Its gradient: Backward.apply(op, options, wanted, grad, *inputs) gives one for each input, None where it is not wanted."""
+class Backward(torch.autograd.Function):  # type: ignore[misc]
+    """Its gradient: Backward.apply(op, options, wanted, grad, *inputs) gives one for each input; None: not wanted."""
 
     @staticmethod
     def forward(op: Operator[...], options: dict[str, Any], wanted: tuple[bool, ...], grad: Any, *inputs: Any) -> Any:
@@ -96,7 +99,9 @@ class Backward(torch.autograd.Function):
         slopes = derivatives(ctx.op, ctx.options, grad, inputs, directions, [False, *ctx.wanted])[1:]
         if of_grad is not None:
             more = Backward.apply(ctx.op, ctx.options, ctx.wanted, of_grad, *inputs)
-            slopes = [slope if one is None else one if slope is None else slope + one for slope, one in zip(slopes, more)]
+            slopes = [
+                slope if one is None else one if slope is None else slope + one for slope, one in zip(slopes, more)
+            ]
         pairs = zip(slopes, inputs, ctx.wanted)
         return tuple(torch.zeros_like(x) if slope is None and asked else slope for slope, x, asked in pairs)
 
@@ -111,7 +116,12 @@ def linear_in(op: Operator[...], options: dict[str, Any]) -> Sequence[str]:
 
 
 def derivatives(
-    op: Operator[...], options: dict[str, Any], grad: Any, inputs: Sequence[Any], directions: Sequence[Any], asked: Sequence[bool]
+    op: Operator[...],
+    options: dict[str, Any],
+    grad: Any,
+    inputs: Sequence[Any],
+    directions: Sequence[Any],
+    asked: Sequence[bool],
 ) -> list[Any]:
     """The gradients of the sum over inputs of sum(direction * gradient), in `grad` and in each input: those that are asked.
 
@@ -149,7 +159,7 @@ def derivatives(
     return result
 
 
-class ByForm(torch.autograd.Function):
+class ByForm(torch.autograd.Function):  # type: ignore[misc]
     """The same by torch's own derivatives of the operator's form. Under vmap one after another, as forms look at numbers."""
 
     @staticmethod
@@ -184,7 +194,9 @@ class ByForm(torch.autograd.Function):
         return one_by_one(ByForm.apply, info, dims, *args)
 
 
-def by_form(op: Operator[...], options: dict[str, Any], moved: Sequence[bool], asked: Sequence[bool], *values: Any) -> Any:
+def by_form(
+    op: Operator[...], options: dict[str, Any], moved: Sequence[bool], asked: Sequence[bool], *values: Any
+) -> Any:
     """values: the gradient of the result, the inputs, and a direction for each that is moved."""
     count = len(op.inputs)
     name, directions = op.__name__, values[1 + count :]  # type: ignore[attr-defined]

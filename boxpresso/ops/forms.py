@@ -144,9 +144,7 @@ def riroi_align_rotated(
     part = (turns - whole)[:, None, None, None, None]
     groups = plain.unflatten(1, (-1, num_orientations))
     at = torch.arange(num_orientations, device=x.device) - whole.long()[:, None]
-    rolled = [
-        groups.gather(2, (k % num_orientations)[:, None, :, None, None].expand_as(groups)) for k in (at, at + 1)
-    ]
+    rolled = [groups.gather(2, (k % num_orientations)[:, None, :, None, None].expand_as(groups)) for k in (at, at + 1)]
     return ((1 - part) * rolled[0] + part * rolled[1]).flatten(1, 2)
 
 
@@ -179,13 +177,16 @@ def rotate_roi_pool(x: Any, rois: Any, image_info: Any, output_size: Two, spatia
     angle = (rows[:, 5] / 180 * 3.1415926535)[:, None, None]  # as RRPN has it
     step_y, step_x = (rows[:, i, None, None] * spatial_scale / n for i, n in zip((3, 4), bins))
     along, down = (
-        (torch.cos(angle) * step_x, -torch.sin(angle) * step_x), (torch.sin(angle) * step_y, torch.cos(angle) * step_y)
+        (torch.cos(angle) * step_x, -torch.sin(angle) * step_x),
+        (torch.sin(angle) * step_y, torch.cos(angle) * step_y),
     )  # one bin to the right and one down, as (x, y)
     i, j = torch.meshgrid(*(torch.arange(n, device=x.device) for n in bins), indexing="ij")
     pixels = torch.meshgrid(*(torch.arange(n, device=x.device) for n in x.shape[2:]), indexing="ij")[::-1]
 
     def corner(right: int, below: int, axis: int) -> Any:
-        start = along[axis] * (-bins[1] / 2) + down[axis] * (-bins[0] / 2) + rows[:, 1 + axis, None, None] * spatial_scale
+        start = (
+            along[axis] * (-bins[1] / 2) + down[axis] * (-bins[0] / 2) + rows[:, 1 + axis, None, None] * spatial_scale
+        )
         return along[axis] * (j + right) + down[axis] * (i + below) + start
 
     start = [corner(0, 0, axis) for axis in (0, 1)]
@@ -195,7 +196,9 @@ def rotate_roi_pool(x: Any, rois: Any, image_info: Any, output_size: Two, spatia
         side = [(corner(right, below, axis) - start[axis])[..., None, None] for axis in (0, 1)]
         on = far[0] * side[0] + far[1] * side[1]
         inside = inside & (on >= 0) & (on < side[0] * side[0] + side[1] * side[1])
-    values = torch.where(inside[:, None] & fine[:, None, None, None, None, None], x[image][:, :, None, None], -torch.inf)
+    values = torch.where(
+        inside[:, None] & fine[:, None, None, None, None, None], x[image][:, :, None, None], -torch.inf
+    )
     largest = values.flatten(-2).max(-1).values if values.shape[-1] * values.shape[-2] else values.flatten(-2).sum(-1)
     return torch.where(largest > 0, largest, 0)
 
@@ -211,7 +214,7 @@ def roi_pool(x: Any, rois: Any, output_size: Two, spatial_scale: float, mmcv: bo
     return torch.where(places.flatten(2) >= 0, values, 0).reshape(places.shape)
 
 
-class Places(torch.autograd.Function):
+class Places(torch.autograd.Function):  # type: ignore[misc]
     """Where each number of roi_pool lies in its map, by the kernels."""
 
     @staticmethod
@@ -291,7 +294,9 @@ def crop_and_resize(
     rows, fine, image = readable(boxes, box_indices.flatten(), len(x))
     lines = []
     for low, high, count, size in zip(rows[:, :2].unbind(1), rows[:, 2:].unbind(1), pair(crop_size), x.shape[2:]):
-        part = torch.arange(count, device=x.device) / (count - 1) if count > 1 else torch.full((1,), 0.5, device=x.device)
+        part = (
+            torch.arange(count, device=x.device) / (count - 1) if count > 1 else torch.full((1,), 0.5, device=x.device)
+        )
         lines.append((low[:, None] + part * (high - low)[:, None]) * (size - 1))
     y, x_ = torch.broadcast_tensors(lines[0][:, :, None], lines[1][:, None])
     inside = (y >= 0) & (y <= x.shape[2] - 1) & (x_ >= 0) & (x_ <= x.shape[3] - 1) & fine[:, None, None]
@@ -325,8 +330,8 @@ def corner_pool(x: Any, mode: str) -> Any:
 def deform_conv2d(
     x: Any, offset: Any, weight: Any, bias: Any, mask: Any, stride: Two, padding: Two, dilation: Two
 ) -> Any:
-    outputs, inner, *kernel = weight.shape
-    batch, channels, height, width = x.shape
+    inner, *kernel = weight.shape[1:]
+    batch, _, height, width = x.shape
     taps = kernel[0] * kernel[1]
     groups, size = offset.shape[1] // max(2 * taps, 1), offset.shape[2:]
     where = []
@@ -339,7 +344,9 @@ def deform_conv2d(
     first = torch.arange(batch, device=x.device)[:, None, None, None] * (height * width)
     parts = []
     for g, image in enumerate(x.chunk(groups, 1)):
-        values = sampled(flat(image), first, (height, width), where[0] + moves[:, g, :, 0], where[1] + moves[:, g, :, 1])
+        values = sampled(
+            flat(image), first, (height, width), where[0] + moves[:, g, :, 0], where[1] + moves[:, g, :, 1]
+        )
         parts.append(values if mask is None else values * mask.reshape(batch, groups, taps, *size)[:, g])
     columns = torch.cat(parts).unflatten(0, (-1, inner))
     own = weight.reshape(len(columns), -1, inner, taps)
@@ -355,7 +362,9 @@ def multi_scale_deformable_attn(
     pixels = value.permute(3, 0, 2, 1).reshape(depth, -1)  # of each image and head the pixels of all levels
     maps = torch.arange(batch * heads, device=value.device).reshape(batch, 1, heads, 1) * count
     result: Any = 0
-    for level, ((height, width), start) in enumerate(zip(spatial_shapes.long().tolist(), level_start_index.long().tolist())):
+    for level, ((height, width), start) in enumerate(
+        zip(spatial_shapes.long().tolist(), level_start_index.long().tolist())
+    ):
         at = sampling_locations[:, :, :, level]
         y, x = at[..., 1] * height - 0.5, at[..., 0] * width - 0.5
         values = sampled(pixels, maps + start, (height, width), y, x)
@@ -368,7 +377,7 @@ def compute(name: str, names: Sequence[str], inputs: Sequence[Any], options: dic
     """An operator's form: its arrays as named, in one dtype; 16 bits as float32, an image with the channels where they are."""
     first = inputs[0]
     real = torch.float64 if first.dtype == torch.float64 else torch.float32
-    given = {n: v if v is None else v.to(real) for n, v in zip(names, inputs)}
+    given: dict[str, Any] = {n: v if v is None else v.to(real) for n, v in zip(names, inputs)}
     rest = {
         key: float(np.float32(value)) if type(value) is float else value  # as layers' parameters hold them
         for key, value in options.items()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gc
 import inspect
+import subprocess
+import sys
 import weakref
 from types import SimpleNamespace
 
@@ -82,6 +84,12 @@ CASES = [
 IDS = [f"{i}-{case[0]}" for i, case in enumerate(CASES)]
 IMAGES = [case for case in CASES if "layout" in getattr(ops, case[0]).names]
 LEARNED = ("weight", "bias")
+
+
+def test_no_other_library_is_imported():
+    """boxpresso.torch beside it is a name that one asks for: the package and its operators do without torch and JAX."""
+    code = "import sys; from boxpresso import *; import boxpresso.ops; print(*({'torch', 'jax', 'cupy'} & set(sys.modules)))"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "\n"
 
 
 def layer_of(given: dict, text: str, dtype: type) -> Rig:

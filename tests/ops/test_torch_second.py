@@ -16,7 +16,10 @@ ROIS = np.column_stack([[0, 1, 0], RNG.uniform(1, 3, (3, 2)), RNG.uniform(7, 10,
 TURNED = np.array([[0, 6.13, 5.21, 5.1, 6.2, 0.4], [1, 7.3, 6.1, 4.2, 3.3, -1.1], [1, 6.4, 5.7, 6.1, 5.2, 2.5]])
 MOVES, MASK = RNG.uniform(-0.5, 0.5, (3, 2, 2, 2)), RNG.uniform(0.1, 1, (3, 1, 2, 2))
 CROPS = np.column_stack([RNG.uniform(0.1, 0.3, (3, 2)), RNG.uniform(0.5, 0.9, (3, 2))])
-HALF, MOVED = dict(output_size=2, spatial_scale=0.5), dict(output_size=2, spatial_scale=0.5, sampling_ratio=2, gamma=0.2)
+HALF, MOVED = (
+    dict(output_size=2, spatial_scale=0.5),
+    dict(output_size=2, spatial_scale=0.5, sampling_ratio=2, gamma=0.2),
+)
 
 # An operator, its arrays, its options, and the arrays that are differentiated; of regions, all but the number of the image.
 CASES = [
@@ -170,7 +173,9 @@ def test_forward_mode(name, given, options, names):
     assert wanted.abs() > 1e-3
 
 
-@pytest.mark.parametrize(("name", "given", "options", "names"), FEW, ids=[f"{i}-{case[0]}" for i, case in enumerate(FEW)])
+@pytest.mark.parametrize(
+    ("name", "given", "options", "names"), FEW, ids=[f"{i}-{case[0]}" for i, case in enumerate(FEW)]
+)
 def test_transforms(name, given, options, names):
     """vmap is a loop; a Hessian is the same by reverse over reverse and forward over reverse, alone and under vmap."""
     from boxpresso.ops import torch as ours
@@ -179,7 +184,9 @@ def test_transforms(name, given, options, names):
     batch = [torch.stack([value, value.flip(0), value * 0.75]) for value in values]
     assert torch.equal(torch.vmap(function)(*batch), torch.stack([function(*one) for one in zip(*batch)]))
     axes = (0, *(None for _ in names[1:]))
-    assert torch.equal(torch.vmap(function, axes)(batch[0], *values[1:]), torch.stack([function(x, *values[1:]) for x in batch[0]]))
+    assert torch.equal(
+        torch.vmap(function, axes)(batch[0], *values[1:]), torch.stack([function(x, *values[1:]) for x in batch[0]])
+    )
 
     def along(t, x):  # of one number, so that the Hessian is one
         return function(x * (1 + t), *values[1:]).sin().sum()
@@ -190,8 +197,6 @@ def test_transforms(name, given, options, names):
         for outer in (torch.func.jacfwd, torch.func.grad)
     ]
     first = torch.func.grad(along)
-    differences = torch.stack(
-        [(first(start + step, x) - first(start - step, x)) / (2 * step) for x in batch[0]]
-    )
+    differences = torch.stack([(first(start + step, x) - first(start - step, x)) / (2 * step) for x in batch[0]])
     assert torch.allclose(slopes[0], slopes[1], rtol=1e-9)
     assert torch.allclose(slopes[0], differences, rtol=1e-5)
