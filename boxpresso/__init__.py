@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from . import ops
     from .detection import Detection, Detections, Detector, detect
     from .device import Blob, Pictures, devices
-    from .exports import to_torch
+    from .exports import to_torch as to_torch
     from .layers.core import Layer
     from .net import Net
     from .net_spec import L, NetSpec, P
@@ -55,8 +55,7 @@ __all__ = [
     "devices",
     "ops",
     "quantize",
-    "to_torch",
-]  # fmt: skip
+]  # fmt: skip  # and to_torch, by its name alone: `from boxpresso import *` does not need torch
 
 
 def __getattr__(name: str) -> Any:

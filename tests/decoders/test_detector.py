@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import http.server
 import io
+import subprocess
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from places import ROOT
 from shared import need
 from tiny_ssd import TINY, picture, tiny_net
 
@@ -202,3 +205,9 @@ def test_threads_share_a_cascade():
     assert sum(map(len, wanted)) > 3
     with ThreadPoolExecutor(4) as threads:
         assert list(threads.map(lambda one: rows(detector(one)), pictures * 2)) == wanted * 2
+
+
+def test_all_names_without_torch():
+    """`from boxpresso import *` needs nothing that numpy, protobuf and Pillow do not bring."""
+    code = "import sys; sys.modules['torch'] = None\nfrom boxpresso import *\nDetector, Net, NetSpec, detect, ops, quantize"
+    subprocess.run([sys.executable, "-W", "error", "-c", code], cwd=ROOT, check=True)
