@@ -16,6 +16,10 @@ from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build_py import build_py
 
 ROOT = Path(__file__).resolve().parent
+sys.path.insert(0, str(ROOT / "packaging"))
+
+from readme import address, long_description  # noqa: E402
+
 KERNELS = os.environ.get("BOXPRESSO_KERNELS", "")
 LEVELS = "" if KERNELS else os.environ.get("BOXPRESSO_LEVELS", "all")
 
@@ -55,4 +59,9 @@ class Package(Distribution):
         return LEVELS != "none"
 
 
-setup(distclass=Package, cmdclass={"build_py": BuildWithKernels, "bdist_wheel": WheelOfAPlatform})
+setup(
+    distclass=Package,
+    cmdclass={"build_py": BuildWithKernels, "bdist_wheel": WheelOfAPlatform},
+    long_description=long_description((ROOT / "README.md").read_text(encoding="utf-8"), address()),
+    long_description_content_type="text/markdown",
+)

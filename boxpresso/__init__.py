@@ -55,7 +55,7 @@ __all__ = [
     "devices",
     "ops",
     "quantize",
-]  # fmt: skip; to_torch, which needs torch, is asked for by its name
+]  # fmt: skip  # and to_torch, by its name alone: `from boxpresso import *` does not need torch
 
 
 def __getattr__(name: str) -> Any:

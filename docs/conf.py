@@ -81,6 +81,7 @@ html_theme = "furo"
 html_title = "Boxpresso"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_search_scorer = str(HERE / "_static" / "search.js")
 html_copy_source = False
 html_show_sourcelink = False
 html_theme_options = {

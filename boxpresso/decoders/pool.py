@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import copy
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from ..net import Net
 from .base import Decoder
+
+Shapes = Mapping[str, tuple[int, ...]]
 
 
 class DecoderPool:
@@ -31,6 +33,9 @@ class DecoderPool:
         on_cpu = all(net.device.kind == "cpu" for net in decoder.nets)
         self.decoders = [decoder]
         self.most = max(1, most) if on_cpu else 1
+        self.shapes = [
+            {name: net.blobs[name].shape for name in net.inputs} for net in decoder.nets
+        ]  # by which it was built
         self.free, self.making = [decoder], 0
         self.change = threading.Condition()
 
@@ -55,7 +60,7 @@ class DecoderPool:
                 return self.free.pop()
             self.making += 1
         try:
-            made = like(self.decoders[0])
+            made = like(self.decoders[0], self.shapes)
         except BaseException:
             with self.change:
                 self.making -= 1
@@ -67,13 +72,17 @@ class DecoderPool:
         return made
 
 
-def like(decoder: Decoder) -> Decoder:
-    """A decoder of the same kind, whose nets share the weights of the other's."""
-    return type(decoder).build([sharing(net) for net in decoder.nets])
+def like(decoder: Decoder, shapes: Sequence[Shapes]) -> Decoder:
+    """A decoder of the same kind, whose nets share the weights of the other's, and begin with inputs of these shapes."""
+    return type(decoder).build([sharing(net, of_net) for net, of_net in zip(decoder.nets, shapes, strict=True)])
 
 
-def sharing(net: Net) -> Net:
-    """A copy of a net that shares its weights and has blobs of its own."""
+def sharing(net: Net, shapes: Shapes) -> Net:
+    """A copy of a net that shares its weights and has blobs of its own; inputs are of these shapes, as a decoder that is
+    built looks at shapes, and pictures have changed those of the first."""
     made = copy.deepcopy(net)
     made.share_with(net)
+    for name, shape in shapes.items():
+        made.blobs[name].reshape(*shape)
+    made.reshape()
     return made

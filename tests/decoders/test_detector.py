@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import http.server
 import io
+import subprocess
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from places import ROOT
+from shared import need
 from tiny_ssd import TINY, picture, tiny_net
 
 from boxpresso import BoxpressoError, Detector, Net, detect
@@ -181,3 +185,29 @@ def test_threads_share_one_detector():
                 assert np.shares_memory(mine.data, other.data)
     with detector.pool.borrow() as again:
         assert again is detector.decoder  # a script that looks at net.blobs after a call sees that call's
+
+
+def test_nets_for_other_threads_begin_with_the_shapes_of_the_first():
+    """By which its decoder was recognised and built: MTCNN's first net is as large as 12 x 12 only before its first picture."""
+    detector = Detector(tiny_net(), size=(64, 48))
+    detector(picture())
+    assert detector.decoder.nets[0].blobs["data"].shape == (1, 3, 48, 64)
+    with detector.pool.borrow(), detector.pool.borrow() as second:
+        assert second.nets[0].blobs["data"].shape == (1, 3, 32, 32)
+
+
+@pytest.mark.later
+def test_threads_share_a_cascade():
+    folder = need("models/mtcnn_kpzhang")
+    pictures = [need(f"images/{name}.jpg") for name in ("mtcnn_test", "mtcnn_kp_test1", "ulf_2")]
+    detector = Detector(folder, device="cpu")
+    wanted = [rows(detector(one)) for one in pictures]
+    assert sum(map(len, wanted)) > 3
+    with ThreadPoolExecutor(4) as threads:
+        assert list(threads.map(lambda one: rows(detector(one)), pictures * 2)) == wanted * 2
+
+
+def test_all_names_without_torch():
+    """`from boxpresso import *` needs nothing that numpy, protobuf and Pillow do not bring."""
+    code = "import sys; sys.modules['torch'] = None\nfrom boxpresso import *\nDetector, Net, NetSpec, detect, ops, quantize"
+    subprocess.run([sys.executable, "-W", "error", "-c", code], cwd=ROOT, check=True)

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import functools
 import html
+import http.server
+import importlib.util
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -215,6 +220,42 @@ def test_site_builds(tmp_path):
     check_links_to_files(tmp_path)
     check_fetches_nothing(tmp_path)
     check_notebooks_ran(tmp_path)
+    check_search(tmp_path)
+
+
+def check_search(site: Path) -> None:
+    """What a question finds first, in a browser, where there is one."""
+    path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if path is None or importlib.util.find_spec("playwright") is None:
+        return
+    from playwright.sync_api import sync_playwright
+
+    handler = functools.partial(Quiet, directory=str(site))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server, sync_playwright() as playwright:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        browser = playwright.chromium.launch(executable_path=path, args=["--headless", "--no-sandbox", "--disable-gpu"])
+        page = browser.new_page()
+        for question, wanted in (
+            ("roi align", "reference/ops.html#boxpresso.ops.boxpresso.ops.roi_align"),
+            ("roi_align", "reference/ops.html#boxpresso.ops.boxpresso.ops.roi_align"),
+            ("threshold", "detectors.html"),
+            ("webcam", "detectors.html"),
+        ):
+            page.goto(f"http://127.0.0.1:{server.server_port}/search.html?q={question.replace(' ', '+')}")
+            page.wait_for_function(
+                "document.querySelector('#search-results .search-summary')?.textContent.includes('found')"
+            )
+            first = page.locator("#search-results li > a").first.get_attribute("href")
+            assert first.partition("?")[0] == wanted, f"{question}: {first}"
+        browser.close()
+        server.shutdown()
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    """Serves a folder without a word."""
+
+    def log_message(self, *args: object) -> None:
+        pass
 
 
 def check_gallery(site: Path) -> None:

@@ -1,6 +1,7 @@
 """What is published: the version is the same everywhere, the archives lack nothing, and the wheel works in a bare environment."""
 
 import os
+import re
 import subprocess
 import sys
 import tarfile
@@ -56,6 +57,24 @@ def test_a_version_that_differs_is_named(monkeypatch, tmp_path, capsys):
     assert check_version.main(["0.2.0"]) == 0
 
 
+def test_the_long_description_has_addresses():
+    """The README's links work in the tree; the package's page, which has no tree, gets them with the address of pyproject.toml."""
+    import readme
+
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    made = readme.long_description(text, "https://example.org/o/r")
+    relative, absolute = (re.findall(r"\]\(([^)\s]+)\)", each) for each in (text, made))
+    assert len(relative) == len(absolute) > 20
+    assert not [target for target in relative if target.startswith("http")]
+    for before, after in zip(relative, absolute):
+        kind = "raw" if before.endswith(".gif") else "blob"
+        assert after == f"https://example.org/o/r/{kind}/main/{before}"
+    assert re.sub(r"\]\([^)]*\)", "", made) == re.sub(r"\]\([^)]*\)", "", text)
+    assert readme.address() == "https://github.com/boxpresso/boxpresso"
+    fixed = "`[a](b)` [c](#d) [e](mailto:f@example.org)\n```\n[g](h)\n```\n"
+    assert readme.long_description(fixed, "https://example.org/o/r") == fixed
+
+
 def build(folder: Path, levels: str, *options: str) -> subprocess.CompletedProcess[str]:
     """Makes archives with the kernels of these levels."""
     command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(folder), *options, str(ROOT)]
@@ -84,6 +103,12 @@ def test_the_archives(tmp_path):
     assert not outside - packed, "MANIFEST.in leaves out what git has"
     wheel = next(tmp_path.glob("*.whl"))
     assert wheel.name.endswith("-py3-none-any.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        (metadata,) = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
+        stated = archive.read(metadata).decode()
+    assert "Description-Content-Type: text/markdown" in stated
+    assert "](https://github.com/boxpresso/boxpresso/blob/main/docs/start.md)" in stated
+    assert "](docs/" not in stated
     assert "installed, boxes found, nothing missing" in tried(wheel)
 
 
