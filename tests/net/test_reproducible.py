@@ -176,7 +176,7 @@ def test_operators():
     assert digest([forward, backward]) == OF_OPERATORS
 
 
-OF_OPERATORS = "97217e270aef3c3e0da0f731d378c4758bf9f02123457332b1b8d7cbe3746cf3"
+OF_OPERATORS = "481ed58aff9b8d7d180bdb81c86e8347f2de6f2a5310d14896db301349dedaa6"
 
 
 INEXACT = {
