@@ -1,8 +1,8 @@
 """What a wheel has beside what pyproject.toml says: kernels compiled ahead, for every level of this machine's kind of CPU.
 
 BOXPRESSO_LEVELS names the levels, such as v3,v4; none makes a wheel without kernels, which compiles them where it runs. The
-compiler is $CXX, else that of the machine, else the `ziglang` wheel. `pip install -e` compiles none: in a source tree each is
-compiled on first use.
+compiler is $CXX, else that of the machine, else the `ziglang` wheel. BOXPRESSO_KERNELS, which goes before, names a folder of
+libraries that are compiled already. `pip install -e` compiles none: in a source tree each is compiled on first use.
 """
 
 import os
@@ -20,7 +20,8 @@ sys.path.insert(0, str(ROOT / "packaging"))
 
 from readme import address, long_description  # noqa: E402
 
-LEVELS = os.environ.get("BOXPRESSO_LEVELS", "all")
+KERNELS = os.environ.get("BOXPRESSO_KERNELS", "")
+LEVELS = "" if KERNELS else os.environ.get("BOXPRESSO_LEVELS", "all")
 
 
 class BuildWithKernels(build_py):
@@ -31,6 +32,9 @@ class BuildWithKernels(build_py):
         folder = Path(self.build_lib).resolve() / "boxpresso" / "device" / "prebuilt"
         shutil.rmtree(folder, ignore_errors=True)  # of a build before
         if self.editable_mode or LEVELS == "none":
+            return
+        if KERNELS:
+            shutil.copytree(KERNELS, folder)
             return
         command = [sys.executable, "-m", "boxpresso.device.build", "--cpu", LEVELS, "--into", str(folder)]
         result = subprocess.run(command, cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)})

@@ -60,7 +60,7 @@ REGISTERS, SHARED, RESIDENT, BLOCKS = 65536, 228 << 10, 2048, 32  # of a Hopper 
 # What makes the tiles whose lists have no room: at these shapes there are none, and its blocks end at once.
 IDLE = (
     "align_rotated_backward_tiles", "deform_roi_backward_tiles", "deform_roi_moves_rest", "prroi_pooling_backward_tiles",
-    "prroi_pooling_moves", "roi_align_backward_tiles", "roi_warping_backward_tiles",
+    "prroi_pooling_moves", "separable_passes",
 )  # fmt: skip
 RESERVED = 1 << 10  # bytes of shared memory that each block takes besides
 

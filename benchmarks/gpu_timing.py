@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from boxpresso.device import Device
 from boxpresso.device.cuda import Cuda
-from boxpresso.device.graph import Graph
+from boxpresso.device.graph import CapturedGraph
 from boxpresso.proto.errors import BoxpressoError
 
 FLUSH = 256 << 20  # bytes that are written between two calls: more than any second-level cache holds
@@ -52,7 +52,7 @@ class Timer:
             return None
         call()
         try:
-            return Graph(cast(Cuda, self.device), call).launch
+            return CapturedGraph(cast(Cuda, self.device), call).launch
         except BoxpressoError:
             return None
 

@@ -41,6 +41,7 @@ from .image import ImageLike, Mean, as_image, input_array, read_image
 from .labels import read_labels
 from .net import Net
 from .proto.errors import BoxpressoError, BoxpressoWarning, ModelError, nearest
+from .proto.reading import FilePath
 
 __all__ = [
     "DetailedDetection", "Detection", "Detections", "Detector", "RotatedDetection", "Settings", "classes", "detect",
@@ -48,8 +49,7 @@ __all__ = [
 ]  # fmt: skip
 
 Numpy = np.ndarray[Any, Any]
-Source = Union[str, "os.PathLike[str]"]
-Labels = Union[Mapping[int, str], Sequence[str], Source, None]
+Labels = Union[Mapping[int, str], Sequence[str], FilePath, None]
 ROWS = (*Ssd.TYPES, *Yolo.TYPES)
 
 
@@ -67,7 +67,7 @@ class Detector:
         The name of the decoder, such as "yolo" or "mtcnn"; by default it is recognised.
     labels
         Names of the classes: {label: name}, a list that begins with label 0, or a file for `labels.read_labels`.
-    device, precision, fast_math
+    device, precision, fast_math, reproducible
         As for Net; a Net that is given has its own.
     clip
         Whether upright boxes are clipped to the picture, and those that lie outside it left out.
@@ -119,14 +119,15 @@ class Detector:
 
     def __init__(
         self,
-        model: Net | Source | Sequence[Net | Source],
-        weights: Source | Sequence[Source] | None = None,
+        model: Net | FilePath | Sequence[Net | FilePath],
+        weights: FilePath | Sequence[FilePath] | None = None,
         *,
         decoder: str | None = None,
         labels: Labels = None,
         device: str | None = None,
         precision: str | None = None,
         fast_math: bool = False,
+        reproducible: bool = False,
         clip: bool = True,
         threads: int = 4,
         mean: Mean = None,
@@ -140,9 +141,10 @@ class Detector:
     ) -> None:
         refuse(misspelt, Detector.__init__)
         made = [model] if isinstance(model, Net) else [] if isinstance(model, (str, os.PathLike)) else list(model)
-        if (precision is not None or fast_math) and any(isinstance(net, Net) for net in made):
-            raise ModelError("precision and fast_math are chosen when a net is made: give them to Net")
-        nets = open_nets(model, weights, device=device, precision=precision, fast_math=fast_math)
+        if (precision is not None or fast_math or reproducible) and any(isinstance(net, Net) for net in made):
+            raise ModelError("precision, fast_math and reproducible are chosen when a net is made: give them to Net")
+        options = {"precision": precision, "fast_math": fast_math, "reproducible": reproducible}
+        nets = open_nets(model, weights, device=device, **options)
         self.recognition = recognise_model(nets[0]) if len(nets) == 1 else None
         self.decoder = choose(nets, decoder, self.recognition)
         self.clip = clip
@@ -216,7 +218,7 @@ class Detector:
 
     def each(
         self,
-        source: Source | Iterable[ImageLike],
+        source: FilePath | Iterable[ImageLike],
         *,
         batch: int = 1,
         every: int = 1,
@@ -300,7 +302,7 @@ def refuse(misspelt: Mapping[str, object], function: Callable[..., Any]) -> None
         raise TypeError(f"{called}() has no argument {name!r}{nearest(name, known)}; it has {', '.join(known)}")
 
 
-def frames_of(source: Source, every: int = 1) -> Iterator[ImageLike]:
+def frames_of(source: FilePath, every: int = 1) -> Iterator[ImageLike]:
     """The pictures of a folder, a pattern, a video or a camera: paths of pictures, and frames of videos.
 
     Raises BoxpressoError for a source without pictures, and at a frame that cannot be read.

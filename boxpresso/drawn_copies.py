@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
@@ -11,12 +10,12 @@ import numpy as np
 from PIL.Image import Image as PillowImage
 
 from .data.errors import DataError
-from .data.sources import Item, Source
+from .data.sources import Item, PictureSource
 from .data.video import VideoWriter, is_video
 from .decoders.detections import Detections
 from .drawing import draw_detections
 from .proto.errors import BoxpressoError
-from .proto.files import beside
+from .proto.files import replacing
 
 
 class DrawnCopies:
@@ -33,7 +32,7 @@ class DrawnCopies:
         The videos that are complete.
     """
 
-    def __init__(self, places: Mapping[Source, Path]) -> None:
+    def __init__(self, places: Mapping[PictureSource, Path]) -> None:
         self.places = places
         self.open: dict[Path, VideoWriter] = {}
         self.failed: set[Path] = set()
@@ -102,13 +101,6 @@ class DrawnCopies:
 
 def save(picture: PillowImage, path: Path) -> None:
     """Writes a picture, whole or not at all. Raises BoxpressoError that names the file."""
-    part = beside(path, f".part{path.suffix}")
-    try:
-        picture.save(
-            part, **({"compress_level": 1} if path.suffix.lower() == ".png" else {})
-        )  # 6 takes 3 times as long
-        os.replace(part, path)
-    except (OSError, ValueError) as error:
-        raise BoxpressoError(f"cannot write {path}: {getattr(error, 'strerror', None) or error}") from error
-    finally:
-        part.unlink(missing_ok=True)
+    quick = {"compress_level": 1} if path.suffix.lower() == ".png" else {}  # 6 takes 3 times as long
+    with replacing(path, suffix=f".part{path.suffix}", lasting=False) as part:
+        picture.save(part, **quick)

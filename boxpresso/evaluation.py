@@ -287,6 +287,41 @@ def evaluate(
     return replace(result, coco=evaluate_coco(rows, dataset_of(true, len(truth)) if coco is True else coco))
 
 
+@dataclass(frozen=True)
+class Protocol:
+    """A mean average precision by one set of rules, which `words` say; NaN without an object."""
+
+    name: str
+    value: float
+    words: str
+
+
+def protocols(detections: Sequence[Iterable[Any]], truth: Sequence[Any], coco: Coco | None = None) -> list[Protocol]:
+    """The mean average precision by the rules of VOC, VOC2007 and COCO, and with difficult objects as all others.
+
+    detections, truth: as `evaluate` takes them. coco: COCO's numbers, where they are known; else they are computed where
+    pycocotools is installed, and left out where it is not. Boxes are edges for all: VOC's files name the last pixel inside,
+    which its readers turn into an edge.
+    """
+    voc = evaluate(detections, truth)
+    old = replace(voc, method="11point")
+    plain = evaluate(detections, [[(*row[:5], 0) for row in truth_rows(rows)] for rows in truth])
+    rules = [
+        Protocol("VOC", voc.mean, "overlap 0.5, all points (from 2010); difficult left out"),
+        Protocol("VOC2007", old.mean, "overlap 0.5, 11 points; difficult left out"),
+        Protocol("plain", plain.mean, "overlap 0.5, all points; difficult objects count"),
+    ]
+    if coco is None:
+        try:
+            coco = evaluate(detections, truth, coco=True).coco
+        except DataError:  # without pycocotools
+            return rules
+    assert coco is not None
+    whole = Protocol("COCO", coco.stats["AP"], "overlaps 0.50 to 0.95, 101 points; crowds left out")
+    half = Protocol("COCO@0.5", coco.stats["AP50"], "overlap 0.5, 101 points; crowds left out")
+    return [*rules[:2], whole, half, rules[2]]
+
+
 def find(
     net: Net | Detector,
     scenes: Sequence[Scene],

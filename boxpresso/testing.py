@@ -48,6 +48,8 @@ class Rig:
         Of its random numbers.
     deterministic
         Bitwise identical results on every run on a GPU too.
+    reproducible
+        The same bits on every CPU, as of a Net.
 
     Attributes
     ----------
@@ -85,9 +87,11 @@ class Rig:
         params: Sequence[ArrayLike] = (),
         seed: int = 0,
         deterministic: bool = False,
+        reproducible: bool = False,
     ) -> None:
         text = text if text.lstrip().startswith("layer") else f'layer {{ name: "layer" {text} }}'
-        self.device, self.dtype = open_device(device, deterministic=deterministic), np.dtype(dtype)
+        self.device = open_device(device, deterministic=deterministic, reproducible=reproducible)
+        self.dtype = np.dtype(dtype)
         param, axes = parse_net(text).layer[0], [np.ndim(value) for value in bottoms]
         self.layer = make_layer(param, device=self.device, dtype=dtype, phase=phase, seed=seed, axes=axes)
         check_arity(self.layer, len(bottoms), tops)

@@ -15,9 +15,9 @@ from .device.chain import Chain
 from .graph.anchors import read_anchors
 from .layers.core.lowering import Constant
 from .net import Net
-from .net.weights import Source
 from .proto import NetParameter, read_net
 from .proto.errors import ModelError
+from .proto.reading import FilePath
 from .run.cpu import CpuProgram
 from .run.gpu.program import GpuProgram
 from .summary import PlanRow, layouts_of, plan_rows
@@ -92,8 +92,8 @@ class PlanTimes:
 
 
 def timing_net(
-    model: Source | NetParameter,
-    weights: Source | None = None,
+    model: FilePath | NetParameter,
+    weights: FilePath | None = None,
     *,
     backward: bool = True,
     device: str | None = None,

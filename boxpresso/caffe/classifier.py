@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..net.weights import Source
+from ..proto.reading import FilePath
 from . import io
 from .pycaffe import Net
 
@@ -51,8 +51,8 @@ class Classifier(Net):
 
     def __init__(
         self,
-        model_file: Source,
-        pretrained_file: Source,
+        model_file: FilePath,
+        pretrained_file: FilePath,
         image_dims: Sequence[int] | None = None,
         mean: Numpy | None = None,
         input_scale: float | None = None,

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..net.weights import Source
 from ..proto.errors import BoxpressoError
+from ..proto.reading import FilePath
 from . import io
 from .classifier import transformer
 from .pycaffe import Net
@@ -32,8 +32,8 @@ class Detector(Net):
 
     def __init__(
         self,
-        model_file: Source,
-        pretrained_file: Source,
+        model_file: FilePath,
+        pretrained_file: FilePath,
         mean: Numpy | None = None,
         input_scale: float | None = None,
         raw_scale: float | None = None,

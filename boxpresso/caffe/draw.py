@@ -13,9 +13,10 @@ from typing import Any, NamedTuple
 
 from ..layers.core import Trait
 from ..layers.core.registry import known_type
-from ..net.weights import Source, write_whole
 from ..proto import NetParameter, upgrade_net
 from ..proto.errors import BoxpressoError, ModelError
+from ..proto.files import replacing
+from ..proto.reading import FilePath
 from . import graph_image
 from .net_spec import caffe_message
 from .proto import caffe_pb2
@@ -28,7 +29,7 @@ LEARNS = ("convolves", "multiplies")
 TEXT = ("raw", "dot", "gv")  # Graphviz's language
 
 
-class Graph(NamedTuple):
+class DotGraph(NamedTuple):
     """Nodes by name, each a label and Graphviz's attributes, and edges (from, to, label); the order is the net's."""
 
     name: str
@@ -123,12 +124,12 @@ def included(layer: Any, phase: int | None) -> bool:
 
 def get_graph(
     caffe_net: Any, rankdir: str, label_edges: bool = True, phase: int | None = None, display_lrm: bool = False
-) -> Graph:
+) -> DotGraph:
     """The nodes and edges of a net; V1 and V0 nets are upgraded first."""
     if len(caffe_net.layers) and not len(caffe_net.layer):
         upgraded = upgrade_net(NetParameter.FromString(caffe_net.SerializeToString()))
         caffe_net = caffe_message(upgraded)
-    graph = Graph(caffe_net.name or "Net", rankdir, {}, [])
+    graph = DotGraph(caffe_net.name or "Net", rankdir, {}, [])
     for layer in caffe_net.layer:
         if not included(layer, phase):
             continue
@@ -182,7 +183,7 @@ def quoted(text: str) -> str:
     return text if QUOTED.fullmatch(text) else '"' + text.replace("\\", r"\\").replace('"', r"\"") + '"'
 
 
-def dot_text(graph: Graph) -> str:
+def dot_text(graph: DotGraph) -> str:
     """The graph in Graphviz's language."""
     lines = [f"digraph {quoted(graph.name)} {{", f"rankdir={graph.rankdir};"]
     for name, (label, style) in graph.nodes.items():
@@ -234,7 +235,7 @@ def draw_net(
 
 
 def draw_net_to_file(
-    caffe_net: Any, filename: Source, rankdir: str = "LR", phase: int | None = None, display_lrm: bool = False
+    caffe_net: Any, filename: FilePath, rankdir: str = "LR", phase: int | None = None, display_lrm: bool = False
 ) -> None:
     """Writes a picture of a net; the format is that of the file's ending, see `draw_net` for the rest."""
     name = str(filename)
@@ -242,9 +243,5 @@ def draw_net_to_file(
     if not ext:
         raise ModelError(f"{name}: the ending of the name tells the format, such as .png or .raw")
     data = draw_net(caffe_net, rankdir, ext, phase, display_lrm)
-
-    def write(part: str) -> None:
-        with open(part, "wb") as file:
-            file.write(data)
-
-    write_whole(name, write)
+    with replacing(name) as part:
+        part.write_bytes(data)

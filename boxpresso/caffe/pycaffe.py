@@ -12,13 +12,13 @@ from numpy.typing import ArrayLike
 
 from ..device import AnyArray, Blob
 from ..layers.core.python import caffe_to_import
-from ..layers.core.served import SERVED
+from ..layers.core.registry import replacement
 from ..layers.data.memory_data import MemoryData
 from ..net import Net as BoxpressoNet
-from ..net.weights import Source
 from ..proto import NetParameter, files, read_net
 from ..proto.errors import ModelError, nearest
 from ..proto.hdf5 import import_h5py
+from ..proto.reading import FilePath
 from . import settings
 
 PHASES = ("TRAIN", "TEST")
@@ -91,7 +91,7 @@ class Net(BoxpressoNet):
         where = {"level": level, "stages": stages, "source": os.fspath(file)}
         self._build(read_net(file), weights, phase=PHASES[phase], **where)
 
-    def _build(self, model: NetParameter, weights: Source | Sequence[Source] | None, **options: Any) -> None:
+    def _build(self, model: NetParameter, weights: FilePath | Sequence[FilePath] | None, **options: Any) -> None:
         """boxpresso.Net's constructor, with the device, seed and Python layers that pycaffe would take."""
         options = {"device": settings.device_name(), "seed": settings.next_seed(), "optimize": self.fused, **options}
         super().__init__(model, weights, **{**options, "python_layers": python_modules(model)})
@@ -275,19 +275,13 @@ class Net(BoxpressoNet):
             raise RuntimeError("first dimensions of input arrays must be a multiple of batch size")
         layer.set_input_arrays(np.asarray(data), np.asarray(labels))
 
-    def save_hdf5(self, filename: Source) -> None:
+    def save_hdf5(self, filename: FilePath) -> None:
         """Writes the weights as HDF5, whatever the file is called."""
         import_h5py(os.fspath(filename))
-        target = os.path.realpath(filename)
-        part = files.beside(target, ".h5")
-        try:
+        with files.replacing(filename, suffix=".h5") as part:
             self.save(part)
-            os.replace(part, target)
-        finally:
-            if os.path.exists(part):
-                os.remove(part)
 
-    def load_hdf5(self, filename: Source) -> None:
+    def load_hdf5(self, filename: FilePath) -> None:
         """Copies the weights of an HDF5 file to the layers of the same names."""
         self.copy_from(filename)
 
@@ -320,7 +314,7 @@ class BuiltNet(Net):
     """A net that a solver makes: caffe.Net with the constructor of boxpresso.Net."""
 
     def __init__(  # pylint: disable=super-init-not-called
-        self, model: NetParameter, weights: Source | Sequence[Source] | None = None, **options: Any
+        self, model: NetParameter, weights: FilePath | Sequence[FilePath] | None = None, **options: Any
     ) -> None:
         self._build(model, weights, **options)
 
@@ -363,13 +357,13 @@ def python_modules(model: NetParameter) -> list[str]:
         if layer.type.lower() != "python" or name in modules:
             continue
         modules[name] = True
-        if (name, cls) in SERVED:
+        if ours := replacement(name, cls):
             try:
                 with caffe_to_import():
                     importlib.import_module(name)
             except ImportError as error:
                 modules[name] = False
-                settings.log(f"{name} cannot be imported ({error}): {cls} is Boxpresso's {SERVED[name, cls]} layer")
+                settings.log(f"{name} cannot be imported ({error}): {cls} is Boxpresso's {ours.type} layer")
     return [name for name, allowed in modules.items() if allowed]
 
 

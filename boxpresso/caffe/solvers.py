@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from ..net import Net as BoxpressoNet
-from ..net.weights import Source
 from ..proto import SolverParameter, read_solver
+from ..proto.reading import FilePath
 from ..train import Solver as BoxpressoSolver
 from ..train.nets import find_file
 from . import settings
@@ -41,7 +41,7 @@ class Solver(BoxpressoSolver):
     net_class: ClassVar[type[BoxpressoNet]] = BuiltNet
     update_rule: ClassVar[str | None] = None  # the prototxt's
 
-    def __init__(self, solver_file: Source) -> None:
+    def __init__(self, solver_file: FilePath) -> None:
         if not isinstance(solver_file, (str, os.PathLike)):
             raise TypeError(f"{type(self).__name__} takes the path of a solver prototxt, got {solver_file!r}")
         if not os.access(solver_file, os.R_OK):
@@ -111,7 +111,7 @@ SOLVERS = {
 }
 
 
-def get_solver(solver_file: Source) -> Solver:
+def get_solver(solver_file: FilePath) -> Solver:
     """The solver of a prototxt, of the class that its `type` names.
 
     Raises

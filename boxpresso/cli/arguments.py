@@ -101,6 +101,8 @@ def device(parser: Options) -> None:
     """Where the net runs."""
     text = "cpu, cuda or cuda:N (default: $BOXPRESSO_DEVICE, else a GPU if one answers)"
     parser.add_argument("--device", metavar="D", help=text)
+    text = "the same bits on every CPU, on the CPU alone (docs/reproducible.md)"
+    parser.add_argument("--reproducible", action="store_true", help=text)
 
 
 def memory(parser: Options, default: str = "nowhere") -> None:
@@ -113,8 +115,9 @@ def memory(parser: Options, default: str = "nowhere") -> None:
 
 
 def of_net(args: argparse.Namespace) -> dict[str, Any]:
-    """What `model` or `memory` and `python_layers` gave, as arguments of Net."""
-    return {name: getattr(args, name) for name in ("python_layers", "write_below", "memory_limit")}
+    """What `model` or `memory` and `python_layers` gave, and `device` of reproducible, as arguments of Net."""
+    given = {name: getattr(args, name) for name in ("python_layers", "write_below", "memory_limit")}
+    return {**given, "reproducible": getattr(args, "reproducible", False)}
 
 
 def python_layers(parser: Options) -> None:

@@ -18,7 +18,7 @@ from .model import MODEL, WEIGHTS, open_detector
 from .output import Progress, complain
 
 if TYPE_CHECKING:
-    from ..data.sources import Item, Source
+    from ..data.sources import Item, PictureSource
     from ..decoders.detections import Detections
     from ..detection import Detector
     from ..drawn_copies import DrawnCopies
@@ -147,7 +147,7 @@ def run(args: Namespace) -> int:
 
 
 def work(
-    detector: Detector, sources: Sequence[Source], places: Mapping[Source, Path], args: Namespace,
+    detector: Detector, sources: Sequence[PictureSource], places: Mapping[PictureSource, Path], args: Namespace,
     saved: list[dict[str, Any]],
 ) -> tuple[list[dict[str, Any]], int]:  # fmt: skip
     """Takes all pictures of the sources through the detector: their results, kept for --json alone, and how many failed."""
@@ -225,9 +225,9 @@ class Seconds:
         self.now, self.frames, self.detections = None, 0, 0
 
 
-def names_of(sources: Sequence[Source]) -> dict[Source, str]:
+def names_of(sources: Sequence[PictureSource]) -> dict[PictureSource, str]:
     """{source: its file's name without the ending}; with the ending, or a number, where another has that name already."""
-    names: dict[Source, str] = {}
+    names: dict[PictureSource, str] = {}
     taken, numbers = set[str](), Counter[str]()  # of each name the last number that is taken
     for source in sources:
         path = Path(source.path)
@@ -294,8 +294,8 @@ def write(path: str | Path, text: str) -> int:
 
     try:
         write_text(path, text)
-    except OSError as error:
-        complain(f"cannot write {path}: {error.strerror or error}")
+    except BoxpressoError as error:
+        complain(str(error))
         return 1
     return 0
 
@@ -337,7 +337,7 @@ def cell(name: str, value: Any) -> str:
     return f"{sum(value['counts'][1::2]) / (value['size'][0] * value['size'][1]):.1%}"
 
 
-def places_of(sources: Sequence[Source], out: str | None) -> dict[Source, Path]:
+def places_of(sources: Sequence[PictureSource], out: str | None) -> dict[PictureSource, Path]:
     """Where the drawing of each source goes: beside it, into the folder --out, or to the file --out. No two go to one place,
     and none to a file that is read; but all may go into one video.
 
@@ -362,7 +362,7 @@ def places_of(sources: Sequence[Source], out: str | None) -> dict[Source, Path]:
             os.makedirs(out, exist_ok=True)
         except OSError as error:
             raise BoxpressoError(f"cannot make the folder {out}: {error.strerror or error}") from error
-    places: dict[Source, Path] = {}
+    places: dict[PictureSource, Path] = {}
     taken, numbers = set(inputs), Counter[Path]()
     for source, path in zip(sources, inputs):
         folder = path.parent if out is None else Path(out)

@@ -23,15 +23,20 @@ Prepare the training of a detector on one's own pictures. A folder is written
 with the prototxts for training, testing and detection, the solver prototxt, the
 label map, the pictures as LMDBs, and a README.md that has the next commands.
 
-FOLDER is recognised by what it holds:
+FOLDER is recognised by what is in its files, wherever they lie in it:
 
-  voc   JPEGImages, and Annotations with an .xml for each picture
-  coco  annotations/*.json (or *.json), and the pictures
-  yolo  images, and labels with a .txt for each picture; classes.txt, data.yaml
-  wider wider_face_split/wider_face_train_bbx_gt.txt, and WIDER_train/images
+  voc          an .xml for each picture (labelImg, CVAT, Roboflow)
+  coco         a .json of COCO's instances
+  yolo         a .txt for each picture; classes.txt or data.yaml
+  csv          a table: filename, class, xmin, ymin, xmax, ymax
+  labelme      LabelMe's .json for each picture
+  cvat         an .xml of CVAT for images
+  labelstudio  Label Studio's JSON or JSON-MIN
+  wider        wider_face_split/wider_face_train_bbx_gt.txt, WIDER_train/images
 
-Its own split into train (trainval) and test (val) is taken where it has one;
-else a tenth of the pictures, drawn by --seed, is kept for testing.
+Its own split into train (trainval) and test (val), by lists or by the names of
+folders, is taken where it has one; else a tenth of the pictures, drawn by
+--seed, is kept for testing. FOLDER may be one file, such as boxes.csv, too.
 
 backbones:
   mobilenet  MobileNet-SSD, 300x300; best from --weights, such as chuanqi305's
@@ -61,7 +66,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     text = "a .caffemodel or .h5 to start from; what fits of it is copied, the layers of classes are left fresh"
     add("--weights", metavar="FILE", default="", help=text)
     add("--size", metavar="N", type=arguments.positive, help="the sides of the net's input in pixels")
-    add("--format", metavar="F", choices=("voc", "coco", "yolo", "wider"), default="", help="voc, coco, yolo or wider")
+    add("--format", metavar="F", choices=FORMATS, default="", help=", ".join(FORMATS))
     add("--train", metavar="NAME", default="", help="the split to learn from, such as trainval")
     add("--test", metavar="NAME", default="", help="the split to test on, such as val2017")
     text = "test on this part of all pictures, drawn by --seed, in place of the folder's own split"
@@ -76,6 +81,16 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--force", action="store_true", help="replace a folder that was written by this command before")
 
 
+FORMATS = (
+    "voc",
+    "coco",
+    "yolo",
+    "wider",
+    "csv",
+    "labelme",
+    "cvat",
+    "labelstudio",
+)  # of recipes.folders, slow to import
 SHOWN = 5  # lines of each kind of odd box
 UNMATCHED = {  # how objects that overlap no prior differ from the priors, and what helps
     "small": "are smaller than every prior: cut the pictures into parts, so that they are larger there",
@@ -157,6 +172,7 @@ def describe(made: Made) -> list[str]:
             made.clipped
         ),
         f"{len(made.thin)} boxes are at most one pixel wide or high: look at them": len(made.thin),
+        f"{made.unannotated} pictures beside these have no annotation and are left out": made.unannotated,
         f"{made.without} pictures to learn from have no object and are left out": made.without,
         f"{made.difficult} objects to learn from are difficult, or crowds": made.difficult,
         f"{made.shared} pictures are in both splits: the mAP will be too good": made.shared,

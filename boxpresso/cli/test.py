@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from ..data.folders import Scene
     from ..decoders.detections import Detections
-    from ..evaluation import Evaluation
+    from ..evaluation import Evaluation, Protocol
     from ..net import Net
     from ..reports import Pictures
 
@@ -31,7 +31,7 @@ SHORT = "say how good a net is: average precision, or its outputs' means"
 TEXT = """\
 Say how good a net is.
 
-With --voc or --coco: finds objects in every picture of a folder, compares them
+With --voc, --coco or --data: finds objects in every picture of a folder, compares them
 with its annotations, and prints a table by class with the average precision
 (AP) and its mean. Boxes are compared as VOC's development kit does it; with
 --coco the table also has COCO's own numbers, by pycocotools. Pictures are
@@ -66,7 +66,10 @@ def add_arguments(parser: ArgumentParser) -> None:
     text = "how many batches (default: 50)"
     add("--iterations", "-iterations", metavar="N", type=arguments.positive, default=50, help=text)
     add("--voc", metavar="DIR", help="test on this folder, with JPEGImages, Annotations and ImageSets")
-    add("--set", metavar="NAME", default="", help="the pictures in ImageSets/Main/NAME.txt (default: all)")
+    text = "test on this folder, whose annotations are told by what is in them (see `boxpresso new --help`)"
+    add("--data", metavar="FOLDER", help=text)
+    text = "the pictures of this split, such as those in ImageSets/Main/NAME.txt, or of a list LIST.txt (default: all)"
+    add("--set", metavar="NAME", default="", help=text)
     add("--coco", metavar=("IMAGES", "JSON"), nargs=2, help="test on these pictures and annotations")
     add("--labels", metavar="FILE", help="names of the net's classes, as for detect (default: VOC's, or those of JSON)")
     arguments.preparation(parser)
@@ -101,15 +104,16 @@ def run(args: Namespace) -> int:
                 f"test: {'give' if not given else 'name only once'} the {name}, see `boxpresso test --help`"
             )
         setattr(args, name, given[0])
-    if args.voc and args.coco:
-        raise BoxpressoError("--voc and --coco exclude each other")
-    if args.save_detections and not (args.voc or args.coco):
-        raise BoxpressoError("--save-detections is of pictures: give them by --voc or --coco")
+    folders = [args.voc, args.coco, args.data]
+    if sum(map(bool, folders)) > 1:
+        raise BoxpressoError("--voc, --coco and --data exclude each other")
+    if args.save_detections and not any(folders):
+        raise BoxpressoError("--save-detections is of pictures: give them by --voc, --coco or --data")
     if args.html:
         from ..reports import check_place
 
         check_place(args.html)
-    return on_folder(args) if args.voc or args.coco else on_own_data(args)
+    return on_folder(args) if any(folders) else on_own_data(args)
 
 
 def on_own_data(args: Namespace) -> int:
@@ -158,6 +162,9 @@ def on_own_data(args: Namespace) -> int:
         curves = curves_of_rows(np.concatenate(parts))
         evaluation = Evaluation(curves, names, round(param.overlap_threshold, 6), args.method)
         status |= report(args, evaluation, {"output": name})
+        if not args.json:
+            hard = "count" if param.evaluate_difficult_gt else "are left out"
+            print(f"\n{name}: boxes as fractions of the picture, AP by {args.method}; difficult objects {hard}")
     return status
 
 
@@ -176,7 +183,7 @@ def on_folder(args: Namespace) -> int:
     """Detects in every picture and compares with the annotations."""
     from ..data.coco import read_dataset
     from ..detection import Detector, classes, no_detections, recognise
-    from ..evaluation import evaluate, find
+    from ..evaluation import evaluate, find, protocols
     from ..explanation import assumed
     from ..labels import read_labels
 
@@ -185,7 +192,9 @@ def on_folder(args: Namespace) -> int:
         raise ModelError(f"{no_detections(net)}; for a net that reads its own data leave out --voc and --coco")
     count = classes(net)
     names = read_labels(args.labels, count) if args.labels else {}
-    scenes, names, labels = read_scenes(args, names)
+    scenes, numbers, names, labels = read_scenes(args, names)
+    if warning := trained_on(args, scenes):
+        warn(warning)
     if not args.labels and count != len(names) + 1:
         raise ModelError(
             f"the net has {count} classes with the background, the annotations are of {len(names)} without; name them with "
@@ -199,21 +208,24 @@ def on_folder(args: Namespace) -> int:
     for line in skipped:
         warn(f"skipped: {line}")
     seen = {i: each for i, each in enumerate(detections) if each is not None}
-    used = list(seen)
+    used = [scenes[i] for i in seen]
+    rows = [numbers[i] for i in seen]  # of the annotations' pictures
     if not used:
-        raise BoxpressoError(f"none of the {len(scenes)} pictures of {args.voc or args.coco[1]} can be used")
+        raise BoxpressoError(f"none of the {len(scenes)} pictures of {place(args)} can be used")
     if args.save_detections:
-        save_detections(args, [scenes[i] for i in used], list(seen.values()), used, names, labels)
+        save_detections(args, used, list(seen.values()), rows, names, labels)
     evaluation = evaluate(
-        list(seen.values()), [scenes[i] for i in used], names, overlap=args.overlap, method=args.method,
-        coco=read_dataset(args.coco[1], used, labels) if args.coco else False,
+        list(seen.values()), used, names, overlap=args.overlap, method=args.method,
+        coco=read_dataset(args.coco[1], rows, labels) if args.coco else False,
     )  # fmt: skip
     shown = None
     if args.html:
         from ..reports import Pictures
 
-        shown = Pictures(list(seen.values()), [scenes[i] for i in used], args.html_pictures)
-    return report(args, evaluation, {"pictures": len(used), "skipped": skipped}, shown, detector.describe())
+        shown = Pictures(list(seen.values()), used, args.html_pictures)
+    rules = protocols(list(seen.values()), used, evaluation.coco)
+    about = {"pictures": len(used), "skipped": skipped, "protocols": rules}
+    return report(args, evaluation, about, shown, detector.describe())
 
 
 def save_detections(
@@ -227,7 +239,7 @@ def save_detections(
     from ..proto.files import write_text
 
     place = Path(args.save_detections)
-    if args.voc:
+    if not args.coco:
         classes = {label: name for label, name in names.items() if label}
         texts = voc_results([scene.path.stem for scene in scenes], detections, classes)
         files = {place / name: text for name, text in texts.items()}
@@ -241,20 +253,46 @@ def save_detections(
         ]
         files = {place: json.dumps(rows)}
     for path, text in files.items():
+        write_text(path, text)
+
+
+def trained_on(args: Namespace, scenes: Sequence[Scene]) -> str:
+    """A warning where pictures are in the train.txt that `boxpresso new` wrote beside the weights, or above them."""
+    from ..data.errors import DataError
+    from ..data.lines import read_text
+
+    home = Path(args.weights).resolve().parent
+    for folder in (home, home.parent):
         try:
-            write_text(path, text)
-        except OSError as error:
-            raise BoxpressoError(f"cannot write {path}: {error.strerror or error}") from error
+            lines = read_text(folder / "train.txt").splitlines()
+        except DataError:
+            continue
+        # the paths were written where `new` ran: from the folder that holds this one, most often
+        learned = {str((folder.parent / line).resolve()) for line in lines} | {
+            str(Path(line).resolve()) for line in lines
+        }
+        if both := sum(str(scene.path.resolve()) in learned for scene in scenes):
+            return (
+                f"{both} of the {len(scenes)} pictures were trained on ({folder / 'train.txt'}): the average precision is too "
+                f"good; test on others with --set {shlex.quote(str(folder / 'test.txt'))}"
+            )
+    return ""
 
 
-def read_scenes(args: Namespace, names: dict[int, str]) -> tuple[list[Scene], dict[int, str], dict[int, int]]:
-    """The scenes of --voc or --coco with the net's labels, the names of these, and for COCO {its label: the net's}."""
-    from ..data.folders import VOC_CLASSES, read_coco, read_voc
+def read_scenes(
+    args: Namespace, names: dict[int, str]
+) -> tuple[list[Scene], list[int], dict[int, str], dict[int, int]]:
+    """The scenes of --voc or --coco with the net's labels, their numbers in the annotations, the names of the labels, and for
+    COCO {its label: the net's}."""
+    from ..data.folders import VOC_CLASSES, listed_names, read_coco, read_voc
 
+    if args.data:
+        return folder_scenes(args, names)
     if args.voc:
         names = names or dict(enumerate(VOC_CLASSES, 1))
         classes = [names.get(label, f"label {label}") for label in range(1, max(names) + 1)]
-        return read_voc(args.voc, args.set, classes), names, {}
+        scenes = read_voc(args.voc, args.set, classes)
+        return scenes, list(range(len(scenes))), names, {}
     scenes, categories = read_coco(args.coco[1], pictures_in=args.coco[0])
     names = names or categories
     to_label = {name: label for label, name in names.items()}
@@ -264,7 +302,52 @@ def read_scenes(args: Namespace, names: dict[int, str]) -> tuple[list[Scene], di
     labels = {old: to_label[name] for old, name in categories.items()}
     for scene in scenes:
         scene.labels = [labels[old] for old in scene.labels]
-    return scenes, names, labels
+    numbers = list(range(len(scenes)))
+    if args.set:
+        if not args.set.endswith(".txt"):
+            raise BoxpressoError(f"--set {args.set}: with --coco it is a list of pictures, a .txt")
+        listed = set(listed_names(args.set))
+        numbers = [i for i in numbers if scenes[i].path.stem in listed]
+        if not numbers:
+            raise BoxpressoError(f"none of the pictures of {args.coco[1]} is in {args.set}")
+    return [scenes[i] for i in numbers], numbers, names, labels
+
+
+def place(args: Namespace) -> str:
+    """What --voc, --coco or --data names."""
+    return str(args.voc or args.data or args.coco[1])
+
+
+def folder_scenes(
+    args: Namespace, names: dict[int, str]
+) -> tuple[list[Scene], list[int], dict[int, str], dict[int, int]]:
+    """The same of --data, whatever its format is."""
+    from ..data.folders import listed_names
+    from ..recipes import folders
+
+    root = Path(args.data)
+    listed = args.set.endswith(".txt")
+    read = folders.read(root, folders.recognise(root), () if listed else (args.set,))
+    pictures = folders.unique(picture for split in read.splits.values() for picture in split)
+    if listed:
+        wanted = set(listed_names(args.set))
+        pictures = [picture for picture in pictures if picture.scene.path.stem in wanted]
+    elif args.set:
+        if args.set not in read.splits:
+            there = ", ".join(filter(None, read.splits)) or "none"
+            raise BoxpressoError(f"{root} has no split {args.set!r}; there: {there}")
+        pictures = read.splits[args.set]
+    if not pictures:
+        raise BoxpressoError(f"none of the pictures of {root} is in {args.set}")
+    classes = {name for picture in pictures for name in picture.classes}
+    names = names or dict(enumerate(sorted(classes), 1))
+    numbers = {name: label for label, name in names.items()}
+    if unknown := sorted(classes - numbers.keys()):
+        raise ModelError(f"{args.labels} does not name the classes {', '.join(unknown[:4])} of {root}")
+    for picture in pictures:
+        folders.relabel(picture, numbers)
+    scenes = [picture.scene for picture in pictures]
+    return scenes, list(range(len(scenes))), names, {}
 
 
 def report(
@@ -275,6 +358,9 @@ def report(
     settings: str = "",
 ) -> int:
     """Prints an evaluation and draws its curves, beside the weights where --curves names no place; writes --html."""
+    from ..evaluation import finite, fixed
+    from ..tables import table
+
     status = 0
     drawn: dict[str, str] = {}
     if not args.no_curves and evaluation.mean == evaluation.mean:  # it is NaN without an object
@@ -286,11 +372,16 @@ def report(
             status = 1
     if args.html:
         write_report(args, evaluation, about, pictures, settings)
+    rules: list[Protocol] = about.pop("protocols", [])
     if args.json:
-        whole = {"model": args.model, "weights": args.weights, **about, **evaluation.as_json(), **drawn}
+        means = {"protocols": {rule.name: finite(rule.value) for rule in rules}} if rules else {}
+        whole = {"model": args.model, "weights": args.weights, **about, **evaluation.as_json(), **means, **drawn}
         print(json.dumps(whole, indent=2))
         return status
     print("\n".join(evaluation.table()))
+    if rules:
+        rows = [(rule.name, fixed(rule.value), rule.words) for rule in rules]
+        print("", *table(("mAP by", "", "rules"), rows, "<><"), sep="\n")
     skipped = about.get("skipped")
     if "pictures" in about:
         print(f"\n{about['pictures']} pictures{f'; {len(skipped)} skipped' if skipped else ''}")
@@ -307,7 +398,7 @@ def write_report(
     """Writes the file of --html."""
     from ..reports import write_test_report
 
-    folder = args.voc or (args.coco and " ".join(args.coco)) or f"the net's own, {args.iterations} batches"
+    folder = args.voc or args.data or (args.coco and " ".join(args.coco)) or f"the net's own, {args.iterations} batches"
     items = [
         ("title", f"Test of {Path(args.weights).name}"), ("command", shlex.join(["boxpresso", *args.words])),
         ("model", args.model), ("weights", args.weights), ("data", f"{folder} {args.set}".strip()),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 import signal
 import time
 import warnings
 from argparse import ArgumentParser, ArgumentTypeError, BooleanOptionalAction, Namespace
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
 
@@ -15,11 +17,12 @@ from ..proto.errors import BoxpressoError
 from . import arguments
 
 if TYPE_CHECKING:
+    from ..recipes.training import Project
     from ..train import Solver
 
 
 NAME = "train"
-SHORT = "train a net from a solver prototxt"
+SHORT = "train a net from a solver prototxt, or from a folder of pictures"
 TEXT = """\
 Train a net, with Caffe's solver files, log lines and snapshots. The log goes to
 standard error: losses, learning rate, test results such as the mAP, images a
@@ -31,14 +34,27 @@ one and goes on; a termination signal, an error and a loss of nan end training
 with a snapshot of the last complete iteration.
 `mpirun -n N boxpresso train ..` trains with N processes, each on its own share
 of the data and its own device.
+
+With FOLDER in the place of --solver nothing else is needed. A folder that
+`boxpresso new` wrote is trained, from its newest snapshot. For a folder of
+pictures with annotations one is written first (NAME_ssd_small: a small SSD,
+which learns from nothing; `boxpresso new` has other nets, sizes and weights to
+start from). Afterwards the best weights are tested, and a report is written.
 """
-EPILOG: str | None = None
+EPILOG = """\
+examples:
+  boxpresso train --solver solver.prototxt --weights vgg.caffemodel --log train.log
+  boxpresso train photos --minutes 30
+"""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Adds the arguments of the verb."""
     add = parser.add_argument
-    add("--solver", metavar="SOLVER", required=True, help="the solver prototxt")
+    add("folder", metavar="FOLDER", nargs="?", help="pictures with annotations, or what `boxpresso new` wrote of them")
+    add("--solver", metavar="SOLVER", help="the solver prototxt")
+    text = "for a folder that is trained for the first time: as many iterations as fit into M minutes on this machine"
+    add("--minutes", metavar="M", type=minutes, help=text)
     add("--weights", metavar="FILES", help="weights to start from: .caffemodel or .h5, several with commas")
     add("--snapshot", metavar="FILE", help="continue from this .solverstate")
     text = "as --snapshot; auto: the newest whole snapshot of snapshot_prefix, if there is any"
@@ -59,6 +75,14 @@ def add_arguments(parser: ArgumentParser) -> None:
     arguments.device(parser)
 
 
+def minutes(text: str) -> float:
+    """A number of minutes, above 0."""
+    value = arguments.number(text)
+    if not 0 < value < 1e6:
+        raise ArgumentTypeError(f"{text!r} is not a number of minutes")
+    return value
+
+
 def port(text: str) -> int:
     """The number of a port."""
     if not text.isdecimal() or not 0 < int(text) < 65536:
@@ -76,6 +100,11 @@ def run(args: Namespace) -> int:
     from ..train.ranks import open_ranks
     from ..train.web import need_packages, page
 
+    if bool(args.folder) == bool(args.solver):
+        raise BoxpressoError("train: give a FOLDER, or --solver" + " and not both" * bool(args.folder))
+    if args.minutes and not args.folder:
+        raise BoxpressoError("--minutes is for a FOLDER; max_iter of the solver prototxt says how long it trains")
+    project = prepared(args) if args.folder else None
     if args.snapshot and args.resume:
         raise BoxpressoError("--snapshot and --resume exclude each other: both name the snapshot to continue from")
     resume = args.snapshot or args.resume
@@ -91,7 +120,7 @@ def run(args: Namespace) -> int:
                 warnings.simplefilter("ignore", UserWarning)  # about files that rank 0 reads too
             solver = Solver(
                 args.solver, weights=weights, device=args.device, deterministic=args.deterministic,
-                python_layers=args.python_layers, ranks=ranks, allow_nan=args.allow_nan,
+                reproducible=args.reproducible, python_layers=args.python_layers, ranks=ranks, allow_nan=args.allow_nan,
                 write_below=args.write_below or None, memory_limit=args.memory_limit, keep_best=args.best,
                 patience=args.patience,
             )  # fmt: skip
@@ -102,15 +131,87 @@ def run(args: Namespace) -> int:
         open_ones.enter_context(signals(solver))
         open_ones.enter_context(progress(solver, watch))
         solve(solver, resume)
-    return 0
+        ended = solver.iter >= solver.param.max_iter or bool(solver.best and solver.best.enough)
+    if project is None or ranks.rank:
+        return 0
+    if not ended:
+        print(f"to go on: boxpresso train {shlex.quote(args.folder)}")
+        return 0
+    return tested(project, solver, args)
+
+
+def prepared(args: Namespace) -> Project:
+    """Finds or writes the project of FOLDER, says so, and makes it what is trained."""
+    from ..recipes.training import fit, project_of
+    from .new import describe
+    from .output import progress as progress_of
+    from .output import warn
+
+    if args.weights:
+        raise BoxpressoError(
+            "--weights: a folder starts from weights by `boxpresso new ssd --weights FILE --data FOLDER`"
+        )
+    shown: dict[str, Callable[[int, int], None]] = {}
+    project = project_of(
+        Path(args.folder), lambda what, done, all: shown.setdefault(what, progress_of(f"new: {what}"))(done, all)
+    )
+    if project.made is not None:
+        print("\n".join(describe(project.made)[:-3]), flush=True)
+    else:
+        print(
+            f"{project.folder}: its newest snapshot is gone on from" if project.begun else f"{project.folder}",
+            flush=True,
+        )
+    if args.minutes and project.made is None:
+        warn(f"--minutes is for the first training of a folder: {project.solver} has its own schedule")
+    elif args.minutes:
+        plan = fit(project, args.minutes, args.device)
+        print(f"{args.minutes:g} minutes: {plan.iterations} iterations, a test every {plan.test_interval}", flush=True)
+    args.solver, args.log = str(project.solver), args.log or str(project.folder / "train.log")
+    args.resume = args.resume or (None if args.snapshot else "auto")
+    return project
+
+
+def tested(project: Project, solver: Solver, args: Namespace) -> int:
+    """Tests the weights of a project, on its test pictures as files where they were given, and writes a report."""
+    from . import test
+
+    folder, prefix = project.folder, Path(solver.param.snapshot_prefix)
+    best, last = (prefix.with_name(f"{prefix.name}_{end}.caffemodel") for end in ("best", f"iter_{solver.iter}"))
+    weights = str(best if args.best and best.exists() else last)
+    if project.data is None:
+        words = [str(folder / "test.prototxt"), weights, "--iterations", str(solver.param.test_iter[0])]
+    else:
+        words = [
+            str(folder / "deploy.prototxt"),
+            weights,
+            "--data",
+            str(project.data),
+            "--set",
+            str(folder / "test.txt"),
+        ]
+    labels = str(folder / "labelmap.prototxt")
+    words += ["--labels", labels, "--html", str(folder / "report.html")]
+    words += ["--device", args.device] if args.device else []
+    print(f"\n{weights}:", flush=True)
+    parser = ArgumentParser()
+    test.add_arguments(parser)
+    status = test.run(parser.parse_args(words, Namespace(words=["test", *words])))
+    detect = ("boxpresso", "detect", str(folder / "deploy.prototxt"), weights, "PICTURE", "--labels", labels)
+    print(f"in a picture:\n  {shlex.join(detect)}")
+    return status
 
 
 def solve(solver: Solver, snapshot: str | None) -> None:
     """Trains, with lines in the log about the device before and about the waiting after."""
     from ..layers.data.batches import BatchLayer
+    from ..train.evaluation import protocol
 
     net, ranks, log = solver.net, solver.ranks, solver.log
     log(f"Training on {net.device.name}: {net!r}")
+    if solver.param.eval_type == "detection":
+        for number, tested in enumerate(solver.test_nets):
+            log(f"mAP of test net #{number}: {protocol(tested, solver.param)}")
     if ranks.size > 1:
         for line in ranks.describe(net.device.name):
             log(line)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import numpy as np
@@ -85,8 +85,16 @@ def need_folder(folder: Path, what: str) -> Path:
     return folder
 
 
+def listed_names(path: str | Path) -> list[str]:
+    """The names, without folder and ending, of the pictures of a list, a path in each line, as `boxpresso new` writes it."""
+    lines = (line.strip() for line in read_text(path).splitlines())
+    return [PurePosixPath(line.replace("\\", "/")).stem for line in lines if line]
+
+
 def voc_split(root: Path, split: str) -> list[str]:
-    """The names of a split, ImageSets/Main/SPLIT.txt; all annotations where `split` is empty."""
+    """The names of a split, ImageSets/Main/SPLIT.txt; all annotations where `split` is empty; of a list, its pictures'."""
+    if split.endswith(".txt"):
+        return listed_names(split)
     if not split:
         return sorted(p.stem for p in need_folder(root / "Annotations", "VOC keeps its .xml there").glob("*.xml"))
     path = root / "ImageSets" / "Main" / f"{split}.txt"
@@ -180,13 +188,16 @@ def checked(corners: np.ndarray, scene: Scene, name: str) -> np.ndarray:
 
 
 def read_coco(
-    folder: str | Path, split: str = "", pictures_in: str | Path | None = None
+    folder: str | Path,
+    split: str = "",
+    pictures_in: str | Path | None = None,
+    find: Callable[[str], Path] | None = None,
 ) -> tuple[list[Scene], dict[int, str]]:
     """The scenes of a COCO folder, and the names of labels, which count from 1 in the order of the category ids.
 
     folder: holds annotations/instances_SPLIT.json, and pictures in SPLIT/, images/SPLIT/ or images/; or `folder` is the JSON.
-    pictures_in: the folder of the pictures, where it is another. Objects of a crowd are difficult. A picture that cannot be
-    used is a Scene with `wrong`.
+    pictures_in: the folder of the pictures, where it is another. find: gives the picture of a name or raises DataError, in
+    place of looking in these folders. Objects of a crowd are difficult. A picture that cannot be used is a Scene with `wrong`.
     """
     root = Path(folder)
     if root.suffix == ".json":
@@ -223,11 +234,15 @@ def read_coco(
     for name, number, width, height in pictures:
         scene = Scene(folders[0] / name, width, height)
         try:
-            home = root if pictures_in is None else folders[0]
-            places = below(home, [f / name for f in folders], name)
-            file = scene.path = next((place for place in places if os.path.isfile(place)), places[0])
-            if not os.path.isfile(file):
-                raise DataError(f"there is no picture {file}")
+            if find is not None:
+                scene.path = find(name)
+            else:
+                places = below(root if pictures_in is None else folders[0], [f / name for f in folders], name)
+                scene.path = next((place for place in places if os.path.isfile(place)), places[0])
+            if not os.path.isfile(scene.path):
+                raise DataError(f"there is no picture {scene.path}")
+            if width <= 0 or height <= 0:
+                scene.width, scene.height = size_of(scene.path, str(scene.path))
             rows = []
             for a in by_picture.get(number, []):
                 x, y, w, h = (float(v) for v in a["bbox"])
@@ -265,33 +280,38 @@ def read_yolo(folder: str | Path, split: str = "") -> tuple[list[Scene], dict[in
     names = [name for name in names if name]
     scenes = []
     for path in sorted(p for p in pictures.iterdir() if p.suffix.lower() in PICTURES):
-        scene, text = Scene(path, 0, 0), labels / f"{path.stem}.txt"
-        try:
-            scene.width, scene.height = size_of(path, str(path))
-            rows = []
-            for number, line in enumerate(read_text(text).splitlines() if text.exists() else [], 1):
-                if not line.split():
-                    continue
-                try:
-                    kind, *numbers = (float(word) for word in line.split())
-                    corners = yolo_corners(numbers)
-                except ValueError:
-                    raise DataError(
-                        f"{text}, line {number}: it must be `class x y width height`, it is {words_of(line)}"
-                    ) from None
-                if not (0 <= kind < 2**31 - 1) or kind != int(kind) or (names and kind >= len(names)):
-                    raise DataError(f"{text}, line {number}: class {kind:g} is none of the {len(names)} classes")
-                rows.append(corners)
-                scene.labels.append(int(kind) + 1)
-                scene.difficult.append(False)
-            size = [scene.width, scene.height] * 2
-            scene.corners = checked(np.array(rows).reshape(-1, 4) * size, scene, str(text))
-        except DataError as error:
-            scene.wrong = str(error)
-        scenes.append(scene)
+        scenes.append(yolo_scene(path, labels / f"{path.stem}.txt", names))
     if not scenes:
         raise DataError(f"there is no picture in {pictures}")
     return scenes, dict(enumerate(names, 1))
+
+
+def yolo_scene(path: Path, text: Path, names: Sequence[str]) -> Scene:
+    """A picture and the objects of its text, where there is one. names: of the classes, where they are known."""
+    scene = Scene(path, 0, 0)
+    try:
+        scene.width, scene.height = size_of(path, str(path))
+        rows = []
+        for number, line in enumerate(read_text(text).splitlines() if text.exists() else [], 1):
+            if not line.split():
+                continue
+            try:
+                kind, *numbers = (float(word) for word in line.split())
+                corners = yolo_corners(numbers)
+            except ValueError:
+                raise DataError(
+                    f"{text}, line {number}: it must be `class x y width height`, it is {words_of(line)}"
+                ) from None
+            if not (0 <= kind < 2**31 - 1) or kind != int(kind) or (names and kind >= len(names)):
+                raise DataError(f"{text}, line {number}: class {kind:g} is none of the {len(names)} classes")
+            rows.append(corners)
+            scene.labels.append(int(kind) + 1)
+            scene.difficult.append(False)
+        size = [scene.width, scene.height] * 2
+        scene.corners = checked(np.array(rows).reshape(-1, 4) * size, scene, str(text))
+    except DataError as error:
+        scene.wrong = str(error)
+    return scene
 
 
 def yolo_corners(numbers: Sequence[float]) -> list[float]:

@@ -11,16 +11,16 @@ from PIL import Image, ImageOps
 from PIL.Image import Image as PillowImage
 
 from ..proto.errors import BoxpressoError
+from ..proto.reading import FilePath
 from .picture import open_picture
 
-Source = Union[str, "os.PathLike[str]"]
 Numpy = np.ndarray[Any, Any]
-ImageLike = Union[Source, bytes, IO[bytes], PillowImage, Numpy, Any]
+ImageLike = Union[FilePath, bytes, IO[bytes], PillowImage, Numpy, Any]
 ADDRESS = re.compile("https?://", re.IGNORECASE)
 SECONDS, DOWNLOADED = 30, 64 << 20  # of a picture's address: how long it may be silent, and how many bytes it may have
 
 
-def read_image(path: Source) -> PillowImage:
+def read_image(path: FilePath) -> PillowImage:
     """Reads a picture.
 
     Palettes and CMYK become RGB, 16 bits become 8, transparency is dropped as in Caffe and OpenCV; of an animation the first
@@ -59,7 +59,7 @@ def read_bytes(data: bytes, name: str = "the picture") -> PillowImage:
     return _read(data, name)
 
 
-def _read(source: Source | bytes, name: str) -> PillowImage:
+def _read(source: FilePath | bytes, name: str) -> PillowImage:
     """The picture of a file or of its bytes."""
     try:
         with open_picture(source) as opened:

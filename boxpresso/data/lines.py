@@ -6,10 +6,10 @@ import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Union
+from typing import Any
 
 from ..proto.errors import ModelError
-from ..proto.reading import read_file
+from ..proto.reading import FilePath, read_file
 from .errors import DataError
 
 
@@ -43,7 +43,7 @@ def words_of(text: str) -> str:
     return f"{words} word{'s' * (words != 1)} of {len(text.strip())} letters"
 
 
-def read_text(path: Union[str, os.PathLike[str]]) -> str:
+def read_text(path: FilePath) -> str:
     """A text of a data set. Raises DataError where it cannot be read, or is not in UTF-8."""
     try:
         return read_file(path).decode("utf-8")
@@ -53,7 +53,7 @@ def read_text(path: Union[str, os.PathLike[str]]) -> str:
         raise DataError(f"{os.fspath(path)} is not a text in UTF-8: {error.reason} at byte {error.start}") from None
 
 
-def read_json(path: Union[str, os.PathLike[str]], what: str) -> Any:
+def read_json(path: FilePath, what: str) -> Any:
     """The value of a file of JSON. Raises DataError, which says that it is not `what`."""
     try:
         return json.loads(read_text(path))

@@ -20,7 +20,7 @@ from .workers import Here, Processes, Threads
 Sample = Any  # what `load` returns for one record
 
 
-class Source:
+class RecordSource:
     """Where the samples of batches come from: records by number. Worker processes get it pickled."""
 
     def load(self, index: int, rng: np.random.Generator) -> Sample:
@@ -55,7 +55,7 @@ class Order:
 class Maker:
     """Loads the batch of a number. A record that cannot be read is an error, or the next one takes its place."""
 
-    def __init__(self, source: Source, order: Order, batch: int, seed: int, refuse: bool) -> None:
+    def __init__(self, source: RecordSource, order: Order, batch: int, seed: int, refuse: bool) -> None:
         self.source, self.order, self.batch, self.seed, self.refuse = source, order, batch, seed, refuse
         self.share = (0, 1)  # this rank, and how many ranks: each takes its own part of a larger batch
 
@@ -125,7 +125,7 @@ class Loader:
     """
 
     def __init__(
-        self, source: Source, order: Order, batch: int, *, seed: int, ahead: int = 4, workers: int | str = "auto",
+        self, source: RecordSource, order: Order, batch: int, *, seed: int, ahead: int = 4, workers: int | str = "auto",
         refuse: bool = True,
     ) -> None:  # fmt: skip
         self.maker = Maker(source, order, batch, seed, refuse)
@@ -216,6 +216,6 @@ class Loader:
         self._pool = self._end = None
 
 
-def portable(source: Source) -> bool:
+def portable(source: RecordSource) -> bool:
     """Whether worker processes could load it: not from a program's main file, which they do not import."""
     return type(source).__module__ != "__main__" and os.name == "posix" and bool(sys.executable)

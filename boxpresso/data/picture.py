@@ -14,10 +14,10 @@ import numpy as np
 from PIL import Image
 
 from ..proto.limits import LIMITS
-from ..proto.reading import kind_of
+from ..proto.reading import FilePath, kind_of
 from .errors import BrokenRecord, DataError
 
-Source = Union[bytes, str, "os.PathLike[str]"]
+PictureFile = Union[bytes, FilePath]
 
 
 # What is read: not all that Pillow knows, which runs another program for some. The first five come with it at once.
@@ -55,7 +55,7 @@ def scans_of(data: Union[bytes, mmap.mmap], most: int) -> int:
     return scans
 
 
-def check_scans(opened: Image.Image, source: Source) -> None:
+def check_scans(opened: Image.Image, source: PictureFile) -> None:
     """Raises DataError for a JPEG of more scans than the limits allow. Its pixels are not decoded yet."""
     if opened.format not in ("JPEG", "MPO"):
         return
@@ -80,7 +80,7 @@ def check_scans(opened: Image.Image, source: Source) -> None:
         check(data)
 
 
-def open_picture(source: Source, header_alone: bool = False) -> Image.Image:
+def open_picture(source: PictureFile, header_alone: bool = False) -> Image.Image:
     """A picture as Pillow opens it, before its pixels are decoded. header_alone: they will not be.
 
     Raises
@@ -129,7 +129,7 @@ def open_picture(source: Source, header_alone: bool = False) -> Image.Image:
     return opened
 
 
-def decode(source: Source, color: bool | None = None, name: str = "") -> np.ndarray:
+def decode(source: PictureFile, color: bool | None = None, name: str = "") -> np.ndarray:
     """Decodes a picture.
 
     EXIF orientation is not applied, as in Caffe, whose annotations are for pixels as they are stored.
@@ -170,7 +170,7 @@ def decode(source: Source, color: bool | None = None, name: str = "") -> np.ndar
         raise BrokenRecord(f"cannot read the picture {name}: {error or type(error).__name__}") from error
 
 
-def read_numbers(source: Source, name: str = "") -> np.ndarray:
+def read_numbers(source: PictureFile, name: str = "") -> np.ndarray:
     """The numbers that a picture of one channel holds, as they are stored: of a palette the indices, of 16 bits all of them.
 
     Parameters
@@ -208,7 +208,7 @@ def read_numbers(source: Source, name: str = "") -> np.ndarray:
     return values.astype(np.uint8) if values.dtype == bool else values
 
 
-def size_of(source: Source, name: str = "") -> tuple[int, int]:
+def size_of(source: PictureFile, name: str = "") -> tuple[int, int]:
     """(width, height) from the header of a picture file. Raises BrokenRecord for a file that is none.
 
     Examples

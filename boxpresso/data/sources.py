@@ -7,9 +7,10 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Union
+from typing import Any
 
 from ..proto.errors import BoxpressoError
+from ..proto.reading import FilePath
 from .errors import BrokenRecord, DataError
 from .video import is_video, open_camera, open_video
 
@@ -20,7 +21,7 @@ PICTURES = (
 
 
 @dataclass(frozen=True)
-class Source:
+class PictureSource:
     """Something that gives pictures.
 
     Attributes
@@ -58,7 +59,7 @@ class Item:
         Of a video: frames a second that are read, and how many are read in all, where that is known.
     """
 
-    source: Source
+    source: PictureSource
     picture: Any = None
     frame: int | None = None
     time: float | None = None
@@ -72,7 +73,7 @@ class Item:
         return self.source.name if self.frame is None else f"{self.source.name} #{self.frame}"
 
 
-def expand(names: Sequence[str]) -> list[Source]:
+def expand(names: Sequence[str]) -> list[PictureSource]:
     """The sources that a user named.
 
     Parameters
@@ -88,10 +89,10 @@ def expand(names: Sequence[str]) -> list[Source]:
 
     Examples
     --------
-    >>> expand(["a.jpg", "b.mp4", "0"])
-    [Source(kind='picture', path='a.jpg'), Source(kind='video', path='b.mp4'), Source(kind='camera', path='0')]
+    >>> expand(["b.mp4", "0"])
+    [PictureSource(kind='video', path='b.mp4'), PictureSource(kind='camera', path='0')]
     """
-    result: list[Source] = []
+    result: list[PictureSource] = []
     for name in names:
         if os.path.isdir(name):
             found = [str(path) for path in sorted(Path(name).iterdir()) if known(path) and path.is_file()]
@@ -104,25 +105,25 @@ def expand(names: Sequence[str]) -> list[Source]:
                 raise DataError(f"no file fits the pattern {name}")
             result += [of_file(path) for path in found]
         elif name.isdecimal() and not os.path.lexists(name):
-            result.append(Source("camera", name))
+            result.append(PictureSource("camera", name))
         else:
             result.append(of_file(name))
     return result
 
 
-def known(path: Union[str, os.PathLike[str]]) -> bool:
+def known(path: FilePath) -> bool:
     """Whether a file in a folder is taken, by its ending."""
     name = os.fspath(path).lower()
     return (name.endswith(PICTURES) and ".detections." not in name) or is_video(path)
 
 
-def of_file(path: str) -> Source:
+def of_file(path: str) -> PictureSource:
     """A file as a source: a video by its ending, else a picture."""
-    return Source("video" if is_video(path) else "picture", path)
+    return PictureSource("video" if is_video(path) else "picture", path)
 
 
 def read(
-    sources: Sequence[Source], picture: Callable[[str], Any], *, every: int = 1, frames: int | None = None
+    sources: Sequence[PictureSource], picture: Callable[[str], Any], *, every: int = 1, frames: int | None = None
 ) -> Iterator[Item]:
     """The pictures of some sources, one after another. What cannot be read is an item with an error, and is passed over.
 
@@ -149,7 +150,7 @@ def read(
             yield from moving(source, every, frames)
 
 
-def one(source: Source, picture: Callable[[str], Any]) -> Item:
+def one(source: PictureSource, picture: Callable[[str], Any]) -> Item:
     """A picture's item."""
     try:
         return Item(source, picture(source.path))
@@ -157,7 +158,7 @@ def one(source: Source, picture: Callable[[str], Any]) -> Item:
         return Item(source, error=error if isinstance(error, BrokenRecord) else BrokenRecord(str(error)))
 
 
-def moving(source: Source, every: int, frames: int | None) -> Iterator[Item]:
+def moving(source: PictureSource, every: int, frames: int | None) -> Iterator[Item]:
     """The items of a video or a camera."""
     try:
         reader = open_camera(int(source.path), every) if source.kind == "camera" else open_video(source.path, every)
@@ -185,7 +186,7 @@ def batches(items: Iterator[Item], size: int) -> Iterator[list[Item]]:
     """Items in groups of at most `size`; one that could not be read is alone in its group, and so is what is of another
     source.
 
-    >>> groups = batches(iter([Item(Source("picture", name), 1) for name in "abc"]), 2)
+    >>> groups = batches(iter([Item(PictureSource("picture", name), 1) for name in "abc"]), 2)
     >>> [[item.name for item in group] for group in groups]
     [['a', 'b'], ['c']]
     """

@@ -6,22 +6,23 @@ import os
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Union
+from typing import Any
 
 from ..graph.prepare import select
 from ..graph.sources import is_source
 from ..net import Net
 from ..proto import read_net
 from ..proto.errors import BoxpressoError, BoxpressoWarning, ModelError, OtherFileError
-from ..proto.reading import read_file
+from ..proto.reading import FilePath, read_file
 from .published import fetch, find, unknown
 
-Source = Union[str, "os.PathLike[str]"]
 MODELS, WEIGHTS = (".prototxt", ".pt", ".pbtxt"), (".caffemodel", ".h5", ".hdf5")
 
 
 def open_nets(
-    model: Net | Source | Sequence[Net | Source], weights: Source | Sequence[Source] | None = None, **options: Any
+    model: Net | FilePath | Sequence[Net | FilePath],
+    weights: FilePath | Sequence[FilePath] | None = None,
+    **options: Any,
 ) -> list[Net]:
     """The nets of a model and its weights.
 
@@ -69,12 +70,12 @@ def open_nets(
     ]
 
 
-def is_name(model: Source) -> bool:
+def is_name(model: FilePath) -> bool:
     """Whether a model is given by the name of a public one, and not by a file or a folder of this name."""
     return isinstance(model, str) and not os.path.exists(model) and find(model) is not None
 
 
-def load_for_pictures(model: Source, weights: Source, **options: Any) -> Net:
+def load_for_pictures(model: FilePath, weights: FilePath, **options: Any) -> Net:
     """A Net with its weights, as `load` makes it. Raises ModelError for one that reads data of its own, as in training."""
     try:
         net = load(model, weights, **options)
@@ -87,7 +88,7 @@ def load_for_pictures(model: Source, weights: Source, **options: Any) -> Net:
     return net
 
 
-def for_training(model: Source, source: str) -> str:
+def for_training(model: FilePath, source: str) -> str:
     """The message for a prototxt whose data layer `source` stands where pictures should come in."""
     return (
         f"{model} reads data of its own, {source}, as prototxts for training and testing do: detection takes the one for "
@@ -95,7 +96,7 @@ def for_training(model: Source, source: str) -> str:
     )
 
 
-def own_data(model: Source) -> list[str]:
+def own_data(model: FilePath) -> list[str]:
     """The layers of a prototxt that read data, each by type and name: those of TEST, or where this has no input either,
     those of TRAIN."""
     with warnings.catch_warnings():  # opening it warns
@@ -109,7 +110,7 @@ def own_data(model: Source) -> list[str]:
     return []
 
 
-def load(model: Source, weights: Source, **options: Any) -> Net:
+def load(model: FilePath, weights: FilePath, **options: Any) -> Net:
     """A Net with its weights.
 
     Warns of layers for which the file has no weights. Raises ModelError when these are all.
@@ -127,7 +128,7 @@ def load(model: Source, weights: Source, **options: Any) -> Net:
     return net
 
 
-def without_last(model: Source) -> Any:
+def without_last(model: FilePath) -> Any:
     """The path of a prototxt; of CTPN and TextBoxes++ the message without its last layer, whose work the decoder does: one in
     Python, and a DetectionOutput of polygons."""
     text = read_file(model, "text_bytes")
@@ -143,7 +144,7 @@ def without_last(model: Source) -> Any:
     return message
 
 
-def pairs_of(folder: Path, weights: Source | Sequence[Source] | None = None) -> list[tuple[Path, Path]]:
+def pairs_of(folder: Path, weights: FilePath | Sequence[FilePath] | None = None) -> list[tuple[Path, Path]]:
     """The prototxts of a folder with their weights, by name.
 
     A prototxt belongs to the weights of its own name (det1, det1), else to those whose name begins with its own (det2,

@@ -4,7 +4,7 @@ Nothing here knows of layers. Read kernel.h first, the words that a kernel is wr
 """
 
 from .array import AnyArray, Array, Buffer, strides
-from .blob import Blob
+from .blob import Blob, Versions
 from .check import Check
 from .device import Device, GpuDevice
 from .kernel import Kernels
@@ -13,6 +13,6 @@ from .pictures import Pictures
 from .signature import UNFUSED
 
 __all__ = [
-    "UNFUSED", "AnyArray", "Array", "Blob", "Buffer", "Check", "Device", "GpuDevice", "Kernels", "Pictures", "build_all",
-    "devices", "open_device", "strides",
+    "UNFUSED", "AnyArray", "Array", "Blob", "Buffer", "Check", "Device", "GpuDevice", "Kernels", "Pictures", "Versions",
+    "build_all", "devices", "open_device", "strides",
 ]  # fmt: skip

@@ -39,7 +39,7 @@ def gemm(
         return
     product: Any = trans_a, trans_b, m, n, k, alpha, a, b, beta, c
     if isinstance(device, Cpu):
-        on_host(HOST.on(device), device.workers, *product)
+        on_host(HOST.on(device), device.workers, device.reproducible, *product)
     elif isinstance(device, Cuda) and cublas.usable(device):
         cublas.gemm(device, *product)
     else:
@@ -61,10 +61,21 @@ def blocks(workers: int, rows: int, columns: int, times: int = 1) -> tuple[int, 
     return high, each * cut, -(-rows // high) * across
 
 
-def on_host(kernels: BoundKernels, workers: int, *product: Any) -> None:
-    """Chooses the kernel of gemm.cpp by shape: where one side has few rows, the other is read once, from end to end."""
+def on_host(kernels: BoundKernels, workers: int, reproducible: bool, *product: Any) -> None:
+    """Chooses the kernel of gemm.cpp by shape: where one side has few rows, the other is read once, from end to end.
+
+    reproducible: the order of a sum is the same for any m, as rows of C may be images of a batch: `gemm` and `gemm_few_rows`
+    have one, `dots` another.
+    """
     trans_a, trans_b, m, n, k, alpha, a, b, beta, c = product
-    if not trans_a and (trans_b or n == 1) and min(m, n) <= FEW:
+    if reproducible and (n > FEW or not (trans_b or n == 1)):
+        high, wide, count = blocks(workers, m, n)
+        if trans_b and not trans_a and m <= FEW:
+            high = HOST.constants["CUT"]
+            kernels.gemm_few_rows(-(-n // high), m, n, k, alpha, a, b, beta, c, high)
+        else:
+            kernels.gemm(count, trans_a, trans_b, m, n, k, alpha, a, b, beta, c, block_size(high, wide))
+    elif not trans_a and (trans_b or n == 1) and min(m, n) <= FEW:
         if n <= m:
             kernels.dots(parts(workers, m, k), n, k, alpha, a, b, beta, c, n, 1, m)
         else:

@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from math import prod
-from typing import Any, Union, cast
+from typing import Any, Protocol, Union, cast
 
 import numpy as np
 
 from ..proto.errors import LayerError
-from .array import AnyArray, Array, Buffer, First
+from .array import AnyArray, Array, Buffer, First, User
 from .device import Device
 from .open import open_device
 from .signature import dtype_of
 
 LIMIT = 2**31 - 1  # kernels index with int, as Caffe's do
 AXES = 32  # Caffe's kMaxBlobAxes
+
+
+class Holder(Protocol):
+    """What a Blob belongs to, as a net."""
+
+    def asked(self, blob: Blob, diff: bool) -> bool:
+        """Called before `data`, or `diff`, is given: makes it what it is to be.
+
+        Whether it goes to a script, so that its memory is to know for how long that holds it.
+        """
+
+    def grow(self, blob: Blob, count: int) -> None:
+        """Called before a blob gets a shape of so many elements. Raises DeviceError where that is too much."""
 
 
 class Blob:
@@ -46,17 +59,13 @@ class Blob:
     (6.0, 0.0, 6)
     """
 
-    given = False  # whether it is an input of a net, whose values the caller gives
+    is_input = False  # whether it is an input of a net, whose values the caller gives
 
     def __init__(
         self, shape: Sequence[int] = (), dtype: Any = np.float32, device: Union[Device, str, None] = None
     ) -> None:
         """Zeros of that shape on a device or the device of that name, by default the CPU."""
-        self._watch: Callable[[Blob], bool | None] | None = None  # called before `data` is given; True: to a script
-        self._room: Callable[[Blob, int], None] | None = (
-            None  # asked for room for so many elements, before it has that shape
-        )
-        self._watch_diff: Callable[[Blob], bool | None] | None = None  # and `diff`
+        self._holder: Holder | None = None
         self.device = open_device(device or "cpu") if device is None or isinstance(device, str) else device
         self.dtype: np.dtype[Any] = dtype_of(dtype)
         self._data, self._diff = Buffer(self.device, self.dtype), Buffer(self.device, self.dtype)
@@ -75,8 +84,8 @@ class Blob:
             raise LayerError(f"a blob cannot have {len(shape)} axes: it has {AXES} at most, as in Caffe")
         if any(s < 0 for s in shape) or prod(shape) > LIMIT:
             raise LayerError(f"a blob cannot have the shape {shape}: axes are from 0, elements at most 2^31 - 1")
-        if self._room is not None:
-            self._room(self, prod(shape))
+        if self._holder is not None:
+            self._holder.grow(self, prod(shape))
         self.shape = shape
 
     def share(self, other: Blob, *shape: int) -> None:
@@ -144,15 +153,15 @@ class Blob:
     @property
     def data(self) -> AnyArray:
         """The values: a numpy array, or on a GPU an Array, which behaves as one."""
-        if self._watch is not None and self._watch(self):
+        if self._holder is not None and self._holder.asked(self, diff=False):
             return self._hand_out()
         return self._view(False)
 
     @property
     def diff(self) -> AnyArray:
         """The gradient of the loss with respect to `data`."""
-        if self._watch_diff is not None:
-            self._watch_diff(self)
+        if self._holder is not None:
+            self._holder.asked(self, diff=True)
         return self._view(True)
 
     def _view(self, diff: bool) -> AnyArray:
@@ -171,9 +180,9 @@ class Blob:
         array, buffer = self._view(False), self._data
         lease = buffer.hand_out()
         if isinstance(array, Array):
-            given = Array(buffer, self.shape)
-            given.lease = lease
-            return given
+            shown = Array(buffer, self.shape)
+            shown.lease = lease
+            return shown
         return cast("np.ndarray[Any, Any]", lease.view(self.dtype)[: prod(self.shape)].reshape(self.shape))
 
     def _numpy(self, buffer: Buffer) -> np.ndarray[Any, Any]:
@@ -223,3 +232,42 @@ class Blob:
 
     def __repr__(self) -> str:
         return f"Blob{self.shape}"
+
+
+class Versions:
+    """The versions of some blobs' values that somebody works with in another form, as a plan does with packed weights.
+
+    A write through a kernel or `data` counts up the version of a Buffer. Through a numpy array that a script has taken it
+    cannot: `Buffer.settle` finds it by the bytes, which are kept while a script may hold such an array (`Buffer.remember`).
+
+    Parameters
+    ----------
+    blobs
+        Each of them.
+    user
+        Told before values that have changed are forgotten. None: on a GPU, where each write is counted.
+    """
+
+    def __init__(self, blobs: Iterable[Blob] = (), user: User | None = None) -> None:
+        self.known = [(blob, blob._data, blob._data.used_by(user) if user else blob._data.changes) for blob in blobs]
+
+    @property
+    def buffers(self) -> dict[int, Buffer]:
+        """{id of a blob: the memory that it had then}."""
+        return {id(blob): buffer for blob, buffer, _ in self.known}
+
+    @property
+    def moved(self) -> bool:
+        """Whether a blob has other memory than then."""
+        return any(blob._data is not buffer for blob, buffer, _ in self.known)
+
+    @property
+    def old(self) -> bool:
+        """Whether a blob has other memory, or other values by what is counted."""
+        return self.moved or any(buffer.changes != version for _, buffer, version in self.known)
+
+    def settle(self) -> None:
+        """Finds what scripts have written to arrays that they hold."""
+        for blob, buffer, _ in self.known:
+            if blob._data is buffer:
+                buffer.settle()

@@ -18,6 +18,7 @@ import importlib
 import os
 import pkgutil
 import re
+import shutil
 import sys
 import time
 from collections.abc import Sequence
@@ -130,7 +131,9 @@ def build_cpu(names: str, files: Sequence[tuple[Kernels, str]], folder: Path, wo
                 list(pool.map(compile_object, own, [level] * len(own), objects))
             finally:
                 pool.shutdown(cancel_futures=True)
-            link(objects, folder / f"{level}{prebuilt.SUFFIX}")
+            made = Path(place) / f"{level}{prebuilt.SUFFIX}"
+            link(objects, made)  # for Windows a linker leaves files beside it
+            shutil.move(made, folder / made.name)
         size = (folder / f"{level}{prebuilt.SUFFIX}").stat().st_size
         seconds = time.monotonic() - start
         print(f"{level}: {len(own)} files of kernels in {seconds:.0f} s, {size / 1e6:.1f} MB", flush=True)
@@ -155,9 +158,13 @@ def link(objects: Sequence[Path], output: Path) -> None:
     """Makes one library. On Linux the C++ library goes into it, so that it asks for the C library alone."""
     listed = output.with_suffix(".txt")  # a command line of Windows would not hold them
     listed.write_text("\n".join(path.as_posix() for path in objects))
-    alone = ("-pthread", "-static-libstdc++", "-static-libgcc", "-Wl,--exclude-libs,ALL", "-Wl,--gc-sections", "-s")
+    alone: tuple[str, ...] = ()
+    if "ziglang" in compiler.compiler():  # which links its own C++ library so, and knows not all of the words below
+        alone = ("-s",)
+    elif "linux" in target():
+        alone = ("-pthread", "-static-libstdc++", "-static-libgcc", "-Wl,--exclude-libs,ALL", "-Wl,--gc-sections", "-s")
     try:
-        compiler.run(output, ["-shared", *(alone if "linux" in target() else ()), f"@{listed}", "-o", str(output)])
+        compiler.run(output, ["-shared", *alone, f"@{listed}", "-o", str(output)])
     finally:
         listed.unlink()
 

@@ -116,8 +116,8 @@ def launchers(kernels: KernelFile, suffix: str = "") -> str:
 def flags_of(kernels: KernelFile, real: str) -> tuple[str, ...]:
     """The options that a file of kernels is compiled with on first use."""
     march = levels.march(compiler())
-    given = [each for flag in FLAGS for each in (march if flag == "-march=native" else (flag,))]
-    return (*given, *options(kernels, real))
+    flags = [each for flag in FLAGS for each in (march if flag == "-march=native" else (flag,))]
+    return (*flags, *options(kernels, real))
 
 
 def options(kernels: KernelFile, real: str) -> tuple[str, ...]:

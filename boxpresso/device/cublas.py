@@ -12,7 +12,7 @@ import numpy as np
 from ..proto.errors import DeviceError
 from . import context
 from .array import Array
-from .cuda import Cuda, Memory
+from .cuda import Allocation, Cuda
 from .libraries import Unsuitable, find
 from .libraries import usable as usable_on
 from .prototypes import CUBLAS
@@ -66,7 +66,7 @@ def handle(device: Cuda) -> ctypes.c_void_p:
             call("cublasSetStream_v2", known, ctypes.c_void_p(device.stream.handle))
             # One of cuBLAS's own would be allocated again for each graph that is captured.
             size = WORKSPACE.get(device.gpu.compute_capability()[0], 2**22)
-            workspace: Memory = device.allocate(size)
+            workspace: Allocation = device.allocate(size)
             call("cublasSetWorkspace_v2", known, ctypes.c_void_p(int(workspace)), ctypes.c_size_t(size))
             if device.fast_math:
                 call("cublasSetMathMode", known, TF32)

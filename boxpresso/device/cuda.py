@@ -31,7 +31,7 @@ from .packed import Packed
 from .records import Checks
 from .signature import REALS, DType, Kernel, KernelFile, StructValue
 
-__all__ = ["Cuda", "Memory", "cuda_devices", "driver", "nvcc"]
+__all__ = ["Allocation", "Cuda", "cuda_devices", "driver", "nvcc"]
 
 THREADS = 256  # in a block
 NON_BLOCKING = 1  # CU_STREAM_NON_BLOCKING: work of others in the null stream breaks no capture of ours
@@ -63,7 +63,7 @@ def code_of(index: int) -> tuple[dict[Any, Any], dict[Any, Any]]:
 
 def close(gone: Any) -> None:
     """Ends what streams hold in a context that ends with the process. What is dropped later is taken as freed with it."""
-    Memory.closed = True
+    Allocation.closed = True
     for device in list(Cuda.instances):
         if device.context is gone:
             for end in reversed(device.ends):
@@ -78,10 +78,10 @@ context.closing.append(close)
 
 def keep_in_fork() -> None:
     """What a fork has inherited is never freed there: PyCUDA would complain of each, or abort."""
-    Memory.closed = True
+    Allocation.closed = True
     for device in list(Cuda.instances):
-        for kept in (device.held, device.modules, device.context):
-            ctypes.pythonapi.Py_IncRef(ctypes.py_object(kept))
+        for resource in (device.held, device.modules, device.context):
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(resource))
         device.ends.clear()
 
 
@@ -91,7 +91,7 @@ context.forking.append(keep_in_fork)
 def end_stream(held: dict[str, Any], within: Any) -> None:
     """Drops a stream, its pool and the libraries' handles where the context is current, in whichever thread the Cuda was
     collected: PyCUDA cannot free them elsewhere. `held` has the only references to them."""
-    if Memory.closed:
+    if Allocation.closed:
         return
     if recording.uses is not None:  # this thread captures: to destroy a handle waits for the whole GPU
         recording.after.append(functools.partial(end_stream, held, within))
@@ -101,7 +101,7 @@ def end_stream(held: dict[str, Any], within: Any) -> None:
 
 def end_now(held: dict[str, Any], within: Any) -> None:
     """The work of end_stream, which nobody's capture is beside."""
-    if Memory.closed:
+    if Allocation.closed:
         return
     with suppress(DeviceError, driver().Error), pushed(within):  # where the context is lost, so is the stream
         drop_done(held["uploads"], 0)
@@ -111,7 +111,7 @@ def end_now(held: dict[str, Any], within: Any) -> None:
         held.clear()
 
 
-class Memory:
+class Allocation:
     """A block of a GPU's memory. It goes back where it came from when it is dropped, in whichever thread that is: PyCUDA
     itself can free only where the context is current, and aborts the process elsewhere."""
 
@@ -128,7 +128,7 @@ class Memory:
     def __del__(self) -> None:
         if not hasattr(self, "block"):
             return
-        if Memory.closed:  # PyCUDA would abort the process where it frees without a context
+        if Allocation.closed:  # PyCUDA would abort the process where it frees without a context
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(self.block))
             return
         with pushed(self.context):
@@ -140,7 +140,7 @@ class Loan:
 
     __slots__ = ("address", "memory", "waiting")
 
-    def __init__(self, memory: Memory, waiting: list[Memory]) -> None:
+    def __init__(self, memory: Allocation, waiting: list[Allocation]) -> None:
         self.memory, self.address, self.waiting = memory, memory.address, waiting
 
     def __int__(self) -> int:
@@ -169,6 +169,7 @@ class Cuda(Copies):
 
     kind = "cuda"
     workers = 1
+    reproducible = False
     instances: weakref.WeakSet[Cuda] = weakref.WeakSet()
 
     def __init__(self, index: int, deterministic: bool = False, fast_math: bool = False) -> None:
@@ -195,7 +196,7 @@ class Cuda(Copies):
         self.memo: dict[Any, Any] = {}
         self.debug = os.environ.get("BOXPRESSO_DEBUG") == "1"
         self.short_of_memory, self.host_work, self.checks = False, 0, Checks(index)
-        self.spares: dict[int, list[Memory]] = {}  # by size: what waits to be lent again
+        self.spares: dict[int, list[Allocation]] = {}  # by size: what waits to be lent again
         self.captured_by = 0  # the thread that has captured this stream
         Cuda.instances.add(self)
 
@@ -374,18 +375,18 @@ class Cuda(Copies):
 
     # Memory
 
-    def allocate(self, size: int) -> Memory:
+    def allocate(self, size: int) -> Allocation:
         """Memory of `size` bytes; what it holds is not defined."""
         with self:
             try:
-                return Memory(self, size)
+                return Allocation(self, size)
             except driver().MemoryError:
                 for other in list(Cuda.instances):  # this pool has given back what it could
                     if other.index == self.index:
                         other.spares = {}
                         other.pool.free_held()
             try:
-                return Memory(self, size)
+                return Allocation(self, size)
             except driver().MemoryError as error:
                 self.short_of_memory = True
                 free, total = (part / 2**20 for part in driver().mem_get_info())
@@ -396,7 +397,7 @@ class Cuda(Copies):
                     f"of this process, {free:.1f} of {total:.1f} MiB are free; use a smaller batch or image, or delete Nets"
                 ) from error
 
-    def lend(self, size: int) -> Memory | Loan:
+    def lend(self, size: int) -> Allocation | Loan:
         """As `allocate`. A little that was lent before and dropped is lent again, which costs the host less."""
         if size > LENT or self.debug:
             return self.allocate(size)

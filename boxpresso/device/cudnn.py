@@ -19,7 +19,7 @@ import numpy as np
 from ..proto.errors import DeviceError, DeviceLost
 from . import context
 from .array import Array, recording
-from .cuda import Cuda, Memory
+from .cuda import Allocation, Cuda
 from .libraries import Unsuitable, find
 from .libraries import usable as usable_on
 from .prototypes import CUDNN
@@ -121,7 +121,7 @@ def workspace(device: Cuda, size: int) -> int:
     """The address of memory that all convolutions of a stream share: they run one after the other."""
     if size == 0:
         return 0
-    known: tuple[int, Memory] | None = device.memo.get("cudnn workspace")
+    known: tuple[int, Allocation] | None = device.memo.get("cudnn workspace")
     if known is None or known[0] < size:
         device.memo.pop("cudnn workspace", None)
         known = device.memo["cudnn workspace"] = size, device.allocate(size)

@@ -31,6 +31,10 @@ class Device(Protocol):
         """Whether results are bitwise identical on every run."""
 
     @property
+    def reproducible(self) -> bool:
+        """Whether results have the same bits on every CPU (docs/reproducible.md)."""
+
+    @property
     def workers(self) -> int:
         """How many threads of the CPU share a launch; 1 on a GPU."""
 

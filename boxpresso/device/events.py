@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from ..proto.errors import BoxpressoError
 from .cuda import Cuda, driver
-from .graph import Graph
+from .graph import CapturedGraph
 
 WARM = 2  # replays that are not timed
 
@@ -31,7 +31,7 @@ def median_ms(device: Cuda, work: Callable[[], object], turns: int = 5) -> float
     work()
     run: Callable[[], object] = work
     with suppress(BoxpressoError, cuda.Error):
-        run = Graph(device, cast(Any, work)).launch
+        run = CapturedGraph(device, cast(Any, work)).launch
     for _ in range(WARM):
         run()
     pairs = []

@@ -36,36 +36,42 @@ KERNEL gemm_few_rows(int n, int rows, int columns, int depth, Real alpha, const 
   BLOCK_LOOP(block, n) {
     const int first = block * high, count = min(high, columns - first);
     Real* turned = scratch(2, Count(count) * rows);
+    for (int i = 0; i < rows && beta != 0; ++i)
+      for (int j = 0; j < count; ++j) turned[j * rows + i] = c[(long long)i * columns + first + j];
     auto panel = [&](int k0, int deep, int j, int width, Real* room) {
       return turned_panel(a + (long long)j * depth + k0, depth, deep, width, room);
     };
-    multiply(count, rows, depth, {b + (long long)first * depth, depth, 1}, panel, turned, rows, {alpha});
+    multiply(count, rows, depth, {b + (long long)first * depth, depth, 1}, panel, turned, rows, {alpha, beta});
     for (int i = 0; i < rows; ++i) {
       Real* to = c + (long long)i * columns + first;
-      for (int j = 0; j < count; ++j) to[j] = beta == 0 ? turned[j * rows + i] : turned[j * rows + i] + beta * to[j];
+      for (int j = 0; j < count; ++j) to[j] = turned[j * rows + i];
     }
   }
 }
 
-// The dot products of one row with F others, each sum in four vectors.
+// The dot products of one row with F others, each in PARTS sums, whatever the machine's vectors: term k goes to k % PARTS, and then
+// the upper half is added to the lower one until one is left.
 template <int F>
 DEVICE void dots_of(int depth, const Real* row, const Real* few, Real* result) {
-  constexpr int U = 4;
+  constexpr int PARTS = 32, U = PARTS / LANES;
   Vector sum[F][U] = {};
   int k = 0;
-  for (; k + U * LANES <= depth; k += U * LANES)
+  for (; k + PARTS <= depth; k += PARTS)
     for (int u = 0; u < U; ++u) {
       const Vector r = load(row + k + u * LANES);
-      for (int f = 0; f < F; ++f) sum[f][u] += r * load(few + (long long)f * depth + k + u * LANES);
+      for (int f = 0; f < F; ++f) sum[f][u] = fused(r, load(few + (long long)f * depth + k + u * LANES), sum[f][u]);
     }
-  for (; k + LANES <= depth; k += LANES)
-    for (int f = 0; f < F; ++f) sum[f][0] += load(row + k) * load(few + (long long)f * depth + k);
+  for (int u = 0; k < depth; ++u, k += LANES) {
+    const int rest = min(LANES, depth - k);
+    const Vector r = load_part(row + k, rest);
+    for (int f = 0; f < F; ++f) sum[f][u] = fused(r, load_part(few + (long long)f * depth + k, rest), sum[f][u]);
+  }
   for (int f = 0; f < F; ++f) {
-    const Vector total = (sum[f][0] + sum[f][1]) + (sum[f][2] + sum[f][3]);
-    Real value = 0;
-    for (int lane = 0; lane < LANES; ++lane) value += total[lane];
-    for (int at = k; at < depth; ++at) value += row[at] * few[(long long)f * depth + at];
-    result[f] = value;
+    Real parts[PARTS];
+    for (int u = 0; u < U; ++u) store(parts + u * LANES, sum[f][u]);
+    for (int half = PARTS / 2; half > 0; half /= 2)
+      for (int i = 0; i < half; ++i) parts[i] += parts[i + half];
+    result[f] = parts[0];
   }
 }
 
@@ -106,13 +112,13 @@ KERNEL sums(int n, int rows, int columns, int depth, Real alpha, const Real* a, 
         const Real *y = from + columns, *z = y + columns, *w = z + columns;
         const Real p = x[0], q = x[step], r = x[2ll * step], s = x[3ll * step];
         Real* to = total + (long long)i * wide;
-        for (int j = 0; j < wide; ++j) to[j] = to[j] + p * from[j] + q * y[j] + r * z[j] + s * w[j];
+        for (int j = 0; j < wide; ++j) to[j] = fused(s, w[j], fused(r, z[j], fused(q, y[j], fused(p, from[j], to[j]))));
       }
     for (; k < depth; ++k)
       for (int i = 0; i < rows; ++i) {
         const Real x = a[(long long)i * row + (long long)k * step], *from = b + (long long)k * columns + first;
         Real* to = total + (long long)i * wide;
-        for (int j = 0; j < wide; ++j) to[j] += x * from[j];
+        for (int j = 0; j < wide; ++j) to[j] = fused(x, from[j], to[j]);
       }
     for (int i = 0; i < rows; ++i) {
       Real *to = c + (long long)i * columns + first, *from = total + (long long)i * wide;

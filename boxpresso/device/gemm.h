@@ -93,7 +93,7 @@ DEVICE void tile(int depth, const Left& a, const Panel& b, Real* c, long long ld
     for (int i = 0; i < ROWS; ++i) {
       const Vector left = all(line[i][k]);
 #pragma GCC unroll 4
-      for (int v = 0; v < V; ++v) sum[i][v] += left * r[v];
+      for (int v = 0; v < V; ++v) sum[i][v] = fused(left, r[v], sum[i][v]);
     }
   }
   Real edge[ROWS][V * LANES];

@@ -12,14 +12,14 @@ from typing import Any, cast
 from ..proto.errors import DeviceError
 from . import context
 from .array import Buffer, recording
-from .cuda import Cuda, Memory
+from .cuda import Allocation, Cuda
 
 RELAXED = 2  # CU_STREAM_CAPTURE_MODE_RELAXED: memory may be taken meanwhile
 
 
 def destroy(device: Cuda, executable: ctypes.c_void_p) -> None:
     """Destroys a graph. One that is running ends first, as the driver's manual says."""
-    if Memory.closed:
+    if Allocation.closed:
         return
     with suppress(DeviceError), device:  # where the context is lost, so is the graph
         context.call("cuGraphExecDestroy", executable)
@@ -51,7 +51,7 @@ def captured(device: Cuda, work: Callable[[], None], uses: list[tuple[Buffer | N
     return graph
 
 
-class Graph:
+class CapturedGraph:
     """The launches that a function makes, captured and not run.
 
     A graph holds the memory that it uses. It is replayed on what the arrays hold then: arrays that are newer on the host are

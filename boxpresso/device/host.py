@@ -90,9 +90,10 @@ def forked() -> bool:
 def after_fork() -> None:
     """In a forked process: one worker from now on, and locks that no other thread holds, as there is none."""
     Forked.here = True
-    if cpu.cache_info().currsize:
-        device = cpu()
-        device.workers, device.lock = 1, threading.Lock()
+    for made in (cpu, reproducible_cpu):
+        if made.cache_info().currsize:
+            device = made()
+            device.workers, device.lock = 1, threading.Lock()
 
 
 if hasattr(os, "register_at_fork"):
@@ -135,12 +136,19 @@ def lacking(size: int, kernel: object) -> str:
 
 
 class Cpu:
-    """The CPU: an array of it is a numpy array, so nothing is ever copied."""
+    """The CPU: an array of it is a numpy array, so nothing is ever copied.
+
+    Attributes
+    ----------
+    reproducible
+        Whether kernels are compiled so that results have the same bits on every CPU (docs/reproducible.md).
+    """
 
     name = kind = "cpu"
     deterministic = True
 
-    def __init__(self) -> None:
+    def __init__(self, reproducible: bool = False) -> None:
+        self.reproducible = reproducible
         self.libraries: dict[tuple[KernelFile, str], Library] = {}
         self.functions: dict[tuple[Kernel, DType], tuple[Any, list[tuple[int, Parameter, DType]]]] = {}
         self.steps: dict[tuple[Kernel, DType], tuple[int, list[tuple[int, Parameter, DType]], list[Any]]] = {}
@@ -157,14 +165,19 @@ class Cpu:
 
     # KernelFile
 
+    def form(self, kernels: KernelFile) -> KernelFile:
+        """A file of kernels as it is compiled here."""
+        return kernels.reproducible if self.reproducible and kernels is not WORKERS else kernels
+
     def build(self, kernels: KernelFile, real: DType) -> None:
         """Takes a file of kernels for `real` from those that were compiled ahead or from the cache, or compiles it."""
         key = kernels, REALS[np.dtype(real)]
         if key not in self.libraries:
-            made = prebuilt_key(*key)
+            form = self.form(kernels), key[1]
+            made = prebuilt_key(*form)
             library, suffix = prebuilt.find(made), prebuilt.suffix(made)
             try:
-                path = Path() if library else compile_shared(*key)
+                path = Path() if library else compile_shared(*form)
             except DeviceError as error:  # no compiler: the traceback ends here, not deep in the cache
                 if prebuilt.ladder():
                     why = "is not among the kernels that were compiled ahead, or its text, a header or an option was changed"
@@ -176,7 +189,9 @@ class Cpu:
                     self.libraries[key] = Library(library or load_library(path), on_threads, suffix if library else "")
 
     def address_of_threads(self) -> int:
-        """The address of what runs the shares of a launch in threads: on_threads of workers.cpp."""
+        """The address of what runs the shares of a launch in threads: on_threads of workers.cpp, one set for the process."""
+        if self.reproducible:
+            return cpu().address_of_threads()
         if self.on_threads == 0:
             address = np.zeros(1, np.uint64)
             self.launch(WORKERS.kernel("address_of_threads"), SINGLE, (1, address.view(np.int32)))
@@ -185,9 +200,10 @@ class Cpu:
 
     def built(self, kernels: KernelFile, real: DType) -> bool:
         """Whether a file of kernels is compiled already: in this process, ahead, or in the cache."""
-        key = kernels, REALS[np.dtype(real)]
-        known = key in self.libraries or prebuilt.find(prebuilt_key(*key)) is not None
-        return known or cache.there(library_path(*key))
+        name = REALS[np.dtype(real)]
+        form = self.form(kernels), name
+        known = (kernels, name) in self.libraries or prebuilt.find(prebuilt_key(*form)) is not None
+        return known or cache.there(library_path(*form))
 
     def launch(self, kernel: Kernel, real: DType, args: Sequence[Any]) -> None:
         """Runs a kernel: checks its arguments, and lets the schedule choose how many workers run it."""
@@ -303,3 +319,9 @@ class Cpu:
 def cpu() -> Cpu:
     """The CPU, one for the process."""
     return Cpu()
+
+
+@functools.cache
+def reproducible_cpu() -> Cpu:
+    """The CPU, with results that have the same bits on every CPU; one for the process."""
+    return Cpu(reproducible=True)

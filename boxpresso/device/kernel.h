@@ -57,8 +57,22 @@ DEVICE void raise_to(int* at, int value) { atomicMax(at, value); }
 #define DEVICE static inline
 #define SHARED
 #define BARRIER()
-using std::abs; using std::ceil; using std::cos; using std::exp; using std::floor; using std::log; using std::pow;
-using std::round; using std::sin; using std::sqrt; using std::tanh;
+using std::abs; using std::ceil; using std::floor; using std::round; using std::sqrt;
+#ifdef REPRODUCIBLE
+#include "functions.h"
+#define exp(x) same::exp(x)
+#define exp2(x) same::exp2(x)
+#define expm1(x) same::expm1(x)
+#define log(x) same::log(x)
+#define log1p(x) same::log1p(x)
+#define log2(x) same::log2(x)
+#define sin(x) same::sin(x)
+#define cos(x) same::cos(x)
+#define tanh(x) same::tanh(x)
+#define pow(x, y) same::pow(x, y)
+#else
+using std::cos; using std::exp; using std::log; using std::pow; using std::sin; using std::tanh;
+#endif
 template <class T>
 DEVICE constexpr T min(T a, T b) { return b < a ? b : a; }
 template <class T>
@@ -76,6 +90,34 @@ DEVICE void add(T* at, T value) { *at += value; }
 #define SUMS_IN_ANY_ORDER
 DEVICE void raise_to(int* at, int value) { *at = max(*at, value); }
 
+#endif
+
+// a * b + sum, rounded once. Where this text is REPRODUCIBLE a product and a sum are one operation nowhere else, and here they
+// are one by all compilers for all CPUs; otherwise that is the compiler's choice.
+#if defined(REPRODUCIBLE) && !defined(__CUDACC__)
+#if defined(__FMA__) || defined(__aarch64__)
+DEVICE float fused(float a, float b, float sum) { return __builtin_fmaf(a, b, sum); }
+DEVICE double fused(double a, double b, double sum) { return __builtin_fma(a, b, sum); }
+#else
+// The product is exact in double. Of its sum an inexact last bit is made 1, so that the rounding to float sees which side of a
+// tie it is on (rounding to odd, Boldo and Melquiond 2008).
+DEVICE float fused(float a, float b, float sum) {
+  const double product = double(a) * double(b), other = sum, total = product + other, of_other = total - product;
+  const double rest = (product - (total - of_other)) + (other - of_other);
+  unsigned long long bits;
+  __builtin_memcpy(&bits, &total, 8);
+  const bool inexact = rest < 0 || rest > 0;  // NaN, of infinity, is neither
+  const unsigned long long up = (rest > 0) == (total > 0) ? 1 : ~0ull;
+  bits += inexact && !(bits & 1) ? up : 0;
+  double odd;
+  __builtin_memcpy(&odd, &bits, 8);
+  return float(odd);
+}
+DEVICE double fused(double a, double b, double sum) { return std::fma(a, b, sum); }
+#endif
+#else
+DEVICE float fused(float a, float b, float sum) { return sum + a * b; }
+DEVICE double fused(double a, double b, double sum) { return sum + a * b; }
 #endif
 
 // The largest finite Real: what a running maximum starts below, as Caffe's does (-FLT_MAX).

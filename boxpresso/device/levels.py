@@ -46,7 +46,10 @@ class Level:
     def flags(self, command: Sequence[str]) -> tuple[str, ...]:
         """The options for a compiler; zig has names of its own."""
         if "ziglang" in command:
-            return ("-mcpu=" + "+".join((self.march.replace("armv8-a", "generic").replace("-", "_"), *self.features)),)
+            cpu = self.march.replace("-", "_")
+            if arm := re.fullmatch(r"armv(\d+)(?:\.(\d+))?-a", self.march):
+                cpu = "generic" + (f"+v{arm[1]}_{arm[2]}a" if arm[2] else "")
+            return ("-mcpu=" + "+".join((cpu, *self.features)),)
         if self.march.startswith("armv"):
             return ("-march=" + "+".join((self.march, *self.features)),)
         return (f"-march={self.march}", *(f"-m{feature}" for feature in self.features))
@@ -129,12 +132,12 @@ def listed() -> frozenset[str]:
 
 def offered() -> list[Level]:
     """The levels that this machine offers, the least first."""
-    found: list[Level] = []
+    result: list[Level] = []
     for level in levels():
         if not all(map(has, level.needs)):
             break
-        found.append(level)
-    return found
+        result.append(level)
+    return result
 
 
 def asked() -> Level | None:

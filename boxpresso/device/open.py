@@ -15,7 +15,7 @@ from .compiling import Progress
 from .context import cuda_devices
 from .cuda import Cuda
 from .device import Device
-from .host import cpu
+from .host import cpu, reproducible_cpu
 from .signature import KernelFile
 
 _lock = threading.Lock()
@@ -26,7 +26,7 @@ def _cuda(index: int, deterministic: bool) -> Cuda:
     return Cuda(index, deterministic)
 
 
-def open_device(name: str | None = None, *, deterministic: bool = False) -> Device:
+def open_device(name: str | None = None, *, deterministic: bool = False, reproducible: bool = False) -> Device:
     """The device of that name.
 
     Parameters
@@ -35,11 +35,14 @@ def open_device(name: str | None = None, *, deterministic: bool = False) -> Devi
         "cpu", "cuda" or "cuda:N". None takes $BOXPRESSO_DEVICE, else the first GPU if one answers, else the CPU.
     deterministic
         Whether results on a GPU are bitwise identical on every run; on the CPU they always are.
+    reproducible
+        Whether results have the same bits on every CPU (docs/reproducible.md). No GPU does that: without a name it is the CPU.
 
     Raises
     ------
     DeviceError
-        Says which part is missing: the name is unknown, or PyCUDA, the driver or the GPU is not there.
+        Says which part is missing: the name is unknown, or PyCUDA, the driver or the GPU is not there; or a GPU was to be
+        reproducible.
 
     Examples
     --------
@@ -49,12 +52,19 @@ def open_device(name: str | None = None, *, deterministic: bool = False) -> Devi
     """
     if name == "cpu":  # asked for often
         with _lock:
-            return cpu()
-    name = name or os.environ.get("BOXPRESSO_DEVICE") or ("cuda:0" if cuda_devices() else "cpu")
+            return reproducible_cpu() if reproducible else cpu()
+    name = name or os.environ.get("BOXPRESSO_DEVICE") or ("cuda:0" if not reproducible and cuda_devices() else "cpu")
     match = re.fullmatch(r"cpu|cuda(?::(\d+))?", name)
     if match is None:
         raise DeviceError(f"unknown device {name!r}: it must be 'cpu', 'cuda' or 'cuda:N'")
+    if reproducible and name != "cpu":
+        raise DeviceError(
+            f"reproducible: {name} is a GPU, whose sums and functions are not those of the CPUs (docs/reproducible.md); take "
+            "device 'cpu', or deterministic=True for the same bits on one GPU"
+        )
     with _lock:
+        if reproducible:
+            return reproducible_cpu()
         return cpu() if name == "cpu" else _cuda(int(match[1] or 0), deterministic)
 
 

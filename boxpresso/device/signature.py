@@ -59,6 +59,8 @@ def dtype_of(dtype: Any) -> DType:
 
 # An option of files of kernels whose decisions are to be the same on all devices: each product is rounded before it is added.
 UNFUSED = "-DUNFUSED"
+# Of a file whose results have the same bits on every CPU (docs/reproducible.md): kernel.h's words are others then.
+REPRODUCIBLE = "-DREPRODUCIBLE"
 
 
 def real_of(dtype: Any) -> DType:
@@ -282,6 +284,11 @@ class KernelFile:
     path: Path
     options: tuple[str, ...]
 
+    @functools.cached_property
+    def reproducible(self) -> ReproducibleFile:
+        """The same text, compiled so that its results have the same bits on every CPU."""
+        return ReproducibleFile(self)
+
     @property
     def host_only(self) -> bool:
         """Whether it is for the CPU alone."""
@@ -386,6 +393,13 @@ class KernelFile:
                 f"kernel {kernel} of {self.path.name}: {match[4]!r} must be Real; Store is for pointers alone"
             )
         return Parameter(match[4], match[2], pointer, match[1] is not None, struct)
+
+
+class ReproducibleFile(KernelFile):
+    """A file of kernels as it is compiled for the same bits on every CPU."""
+
+    def __init__(self, file: KernelFile) -> None:
+        self.path, self.options = file.path, tuple(dict.fromkeys((*file.options, UNFUSED, REPRODUCIBLE)))
 
 
 class Constants(dict[str, int]):

@@ -25,7 +25,6 @@ DEVICE Columns keep(Columns value, Picks places) { return places < 0 ? Real(0) :
 DEVICE void transpose(Columns*) {}
 DEVICE void write_past(Real* to, Columns value) { *to = value; }
 DEVICE void soon(const void*) {}
-DEVICE Columns fused(Columns a, Columns b, Columns sum) { return sum + a * b; }
 typedef bool LaneSpan;
 DEVICE LaneSpan lane_span(int at, int step, int size) { return at >= 0 && at < size; }
 DEVICE LaneSpan both(LaneSpan a, LaneSpan b) { return a && b; }
@@ -151,7 +150,8 @@ DEVICE Columns held(Columns value) {
   return value;
 }
 
-// sum + a * b, rounded once where the machine can: a compiler that may choose would choose anew in each place.
+// As kernel.h's of each lane; elsewhere than in a REPRODUCIBLE text rounded once where the machine can: a compiler that may choose
+// would choose anew in each place.
 DEVICE Columns fused(const Columns& a, const Columns& b, const Columns& sum) {
 #if defined(__AVX512F__)
   if constexpr (sizeof(Real) == 4) return (Columns)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)sum);
@@ -162,6 +162,10 @@ DEVICE Columns fused(const Columns& a, const Columns& b, const Columns& sum) {
 #elif defined(__aarch64__)
   if constexpr (sizeof(Real) == 4) return (Columns)vfmaq_f32((float32x4_t)sum, (float32x4_t)a, (float32x4_t)b);
   else return (Columns)vfmaq_f64((float64x2_t)sum, (float64x2_t)a, (float64x2_t)b);
+#elif defined(REPRODUCIBLE)
+  Columns result;
+  for (int i = 0; i < COLUMNS; ++i) result[i] = fused(a[i], b[i], sum[i]);
+  return result;
 #else
   return sum + a * b;
 #endif
@@ -284,7 +288,7 @@ DEVICE void store_span(Real* to, const Columns& value, const LaneSpan& span) {
 }
 DEVICE Columns fused_span(const Columns& a, const Columns& b, Columns sum, const LaneSpan& span) {
   if (span.begin == 0 && span.end == COLUMNS) return fused(a, b, sum);
-  for (int i = span.begin; i < span.end; ++i) sum[i] += a[i] * b[i];
+  for (int i = span.begin; i < span.end; ++i) sum[i] = fused(a[i], b[i], sum[i]);
   return sum;
 }
 #endif

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..proto.errors import BoxpressoError
 from .blobs import Scalar, blobFromImage
-from .net import Net, Source, readNet
+from .net import ModelFile, Net, readNet
 
 Numpy = np.ndarray[Any, Any]
 FAR = float(2**31)  # pixels; a box that is not finite, or further out, counts as there
@@ -24,7 +24,7 @@ class Model:
         The weights and the prototxt, in any order; or a dnn.Net alone.
     """
 
-    def __init__(self, model: Source | Net, config: Source = "") -> None:
+    def __init__(self, model: ModelFile | Net, config: ModelFile = "") -> None:
         self.net = model if isinstance(model, Net) else readNet(model, config)
         self._scale: Scalar = 1.0
         self._mean: Scalar = ()
@@ -127,7 +127,7 @@ class DetectionModel(Model):
     True
     """
 
-    def __init__(self, model: Source | Net, config: Source = "") -> None:
+    def __init__(self, model: ModelFile | Net, config: ModelFile = "") -> None:
         super().__init__(model, config)
         self._across = False
 

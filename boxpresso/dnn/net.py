@@ -17,6 +17,7 @@ from ..net.weights import Weights, copy_weights, read_weights
 from ..proto import NetParameter, parse_net, read_net, to_text
 from ..proto.binary import Broken, parse_weights
 from ..proto.errors import BoxpressoError, BoxpressoWarning, ModelError, nearest
+from ..proto.reading import FilePath
 from ..proto.signatures import what_is
 from .constants import (
     DNN_BACKEND_CUDA,
@@ -32,14 +33,14 @@ from .registered import type_of, with_registered
 
 Numpy = np.ndarray[Any, Any]
 Buffer = Union[bytes, bytearray, memoryview, Numpy]
-Source = Union[str, "os.PathLike[str]", Buffer]
+ModelFile = Union[FilePath, Buffer]
 Weight = Callable[[], Weights]
 
 KEPT = 2**14  # rows of an image that are kept free without asking whether there can be as many detections
 HIDDEN = ("Input", "Split")  # layers that OpenCV does not count
 
 
-def readNetFromCaffe(prototxt: Source, caffeModel: Source | None = None) -> Net:
+def readNetFromCaffe(prototxt: ModelFile, caffeModel: ModelFile | None = None) -> Net:
     """A Caffe model.
 
     Parameters
@@ -69,7 +70,7 @@ def readNetFromCaffe(prototxt: Source, caffeModel: Source | None = None) -> Net:
     return Net(model, weights)
 
 
-def readNet(model: Source, config: Source | None = None, framework: str = "") -> Net:
+def readNet(model: ModelFile, config: ModelFile | None = None, framework: str = "") -> Net:
     """`readNetFromCaffe` with the two files in any order, as cv2.dnn.readNet tells them apart by their names.
 
     Raises
@@ -98,7 +99,7 @@ def getAvailableTargets(be: int) -> Numpy | tuple[()]:
     return ()
 
 
-def is_buffer(source: Source) -> bool:
+def is_buffer(source: ModelFile) -> bool:
     return isinstance(source, (bytes, bytearray, memoryview, np.ndarray))
 
 

@@ -19,9 +19,11 @@ import numpy as np
 from ..graph.prepare import select
 from ..layers.core import Trait
 from ..net import Net
-from ..net.weights import Row, Source, save_weights, write_whole
+from ..net.weights import Row, save_weights
 from ..proto import LayerParameter, NetParameter, read_net, to_text
 from ..proto.errors import ModelError
+from ..proto.files import replacing
+from ..proto.reading import FilePath
 from .operations import Operation, operations
 
 __all__ = ["merge"]
@@ -32,10 +34,10 @@ MESSAGES = (
 
 
 def merge(
-    model: Source | NetParameter,
-    weights: Source,
-    out_model: Source,
-    out_weights: Source,
+    model: FilePath | NetParameter,
+    weights: FilePath,
+    out_model: FilePath,
+    out_weights: FilePath,
     *,
     level: int = 0,
     stages: Sequence[str] = (),
@@ -155,12 +157,8 @@ def with_bias(layer: LayerParameter) -> None:
             getattr(layer, message).ClearField("bias_term")
 
 
-def write_both(path: Source, text: str, save: Callable[[], None]) -> None:
+def write_both(path: FilePath, text: str, save: Callable[[], None]) -> None:
     """Writes a text beside `path`, calls `save`, and puts the text in its place: both files are new, or both what they were."""
-
-    def put(part: str) -> None:
-        with open(part, "x", encoding="utf-8") as file:
-            file.write(text)
+    with replacing(path) as part:
+        part.write_text(text, encoding="utf-8")
         save()
-
-    write_whole(os.fspath(path), put)

@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, Union
+from typing import Any
 
 import numpy as np
 
 from ..layers.core.registry import known_type, layer_class
 from ..net import Net
-from ..net.weights import read_weights, save_weights, write_whole
+from ..net.weights import read_weights, save_weights
 from ..proto.errors import ModelError
-from ..proto.reading import kind_of
+from ..proto.files import replacing
+from ..proto.reading import FilePath, kind_of
 from .operations import Numpy
 
 SUFFIX = ".safetensors"
@@ -41,7 +42,7 @@ def import_safetensors() -> Any:
     return safetensors
 
 
-def convert_weights(source: Union[str, os.PathLike[str]], target: Union[str, os.PathLike[str]]) -> int:
+def convert_weights(source: FilePath, target: FilePath) -> int:
     """Writes the weights of one file as another: .caffemodel, .h5 or .safetensors, as the names end.
 
     Names, types and the order of layers stay; so do the numbers, bit for bit, but float16 becomes float32 in a .caffemodel.
@@ -71,7 +72,7 @@ def convert_weights(source: Union[str, os.PathLike[str]], target: Union[str, os.
     return sum(bool(row[4]) for row in rows)
 
 
-def rows_of_file(path: Union[str, os.PathLike[str]]) -> list[Row]:
+def rows_of_file(path: FilePath) -> list[Row]:
     """The layers of a .caffemodel or HDF5 file."""
     rows: list[Row] = []
     for layer in read_weights(path).layers:
@@ -90,7 +91,7 @@ def rows_of_net(net: Net) -> list[Row]:
     return [(one.name, one.type, [], [], [np.array(blob.data) for blob in one.blobs]) for one in layers]
 
 
-def write_safetensors(path: Union[str, os.PathLike[str]], rows: Sequence[Row], net_name: str = "") -> int:
+def write_safetensors(path: FilePath, rows: Sequence[Row], net_name: str = "") -> int:
     """Writes layers and returns how many have weights.
 
     The header says which they are, in order, so that they can become a .caffemodel again.
@@ -108,11 +109,12 @@ def write_safetensors(path: Union[str, os.PathLike[str]], rows: Sequence[Row], n
         if blobs:
             table.append({"name": name, "type": kind, "blobs": keys})
     header = {"format": "pt", "net": net_name, "layers": json.dumps(table)}
-    write_whole(os.fspath(path), lambda part: safetensors.numpy.save_file(tensors, part, metadata=header))
+    with replacing(path) as part:
+        safetensors.numpy.save_file(tensors, part, metadata=header)
     return len(table)
 
 
-def read_safetensors(path: Union[str, os.PathLike[str]]) -> list[Row]:
+def read_safetensors(path: FilePath) -> list[Row]:
     """Layers of a file that `write_safetensors` or torch wrote; without the former's header by their names.
 
     Raises ModelError for a file that is not of this kind, or incomplete.

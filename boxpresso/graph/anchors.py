@@ -12,11 +12,11 @@ from typing import Any, Union
 import numpy as np
 
 from ..proto import ModelError, NetParameter
-from ..proto.binary import Source, read_blob
-from ..proto.reading import read_file
+from ..proto.binary import read_blob
+from ..proto.reading import FilePath, read_file
 
 Numpy = np.ndarray[Any, Any]
-Anchors = Union[Source, Sequence[Sequence[float]], Numpy, None]
+Anchors = Union[FilePath, Sequence[Sequence[float]], Numpy, None]
 
 MARK, SIGN = (
     re.compile(r'"|//'),
@@ -24,7 +24,7 @@ MARK, SIGN = (
 )  # what begins a quote or a comment; what ends a quote, or escapes
 
 
-def read_anchors(given: Anchors, model: Source | NetParameter | None = None) -> Numpy | None:
+def read_anchors(given: Anchors, model: FilePath | NetParameter | None = None) -> Numpy | None:
     """The anchors (A, 4) or (A, 5) that a caller gives, or those of a file beside the model.
 
     Parameters
@@ -51,7 +51,7 @@ def read_anchors(given: Anchors, model: Source | NetParameter | None = None) -> 
     >>> read_anchors([[-84, -40, 99, 55], [-176, -88, 191, 103]]).shape
     (2, 4)
     """
-    what = "anchors"
+    subject = "anchors"
     if given is None:
         if model is None or isinstance(model, (NetParameter, bytes)):
             return None
@@ -62,18 +62,20 @@ def read_anchors(given: Anchors, model: Source | NetParameter | None = None) -> 
             return None
     values: Any = given
     if isinstance(given, (str, os.PathLike)):
-        what = f"the anchors of {os.fspath(given)!r}"
+        subject = f"the anchors of {os.fspath(given)!r}"
         values = read_npy(given) if os.fspath(given).endswith(".npy") else read_json(given)
     try:
         rows = np.asarray(values, np.float64)
     except (TypeError, ValueError):
-        raise ModelError(f"{what} must be rows of numbers, got {str(values)[:60]}") from None
+        raise ModelError(f"{subject} must be rows of numbers, got {str(values)[:60]}") from None
     if rows.ndim != 2 or rows.shape[1] not in (4, 5) or not len(rows) or not np.isfinite(rows).all():
-        raise ModelError(f"{what} must be rows of 4 finite numbers, or 5 for rotated boxes; got the shape {rows.shape}")
+        raise ModelError(
+            f"{subject} must be rows of 4 finite numbers, or 5 for rotated boxes; got the shape {rows.shape}"
+        )
     return rows
 
 
-def read_npy(path: Source) -> Numpy:
+def read_npy(path: FilePath) -> Numpy:
     """The array of a .npy file; objects are refused."""
     try:
         return read_blob(path)
@@ -100,7 +102,7 @@ def without_comments(text: str) -> str:
     return "".join([*parts, text[start:]])
 
 
-def read_json(path: Source) -> Any:
+def read_json(path: FilePath) -> Any:
     """The anchors of a JSON file, in which // may start a comment and texts may span lines, as makefile/frcnn's do."""
     text = without_comments(read_file(os.fspath(path), "text_bytes").decode("utf-8", "replace"))
     try:

@@ -12,8 +12,8 @@ from ..device import AnyArray, Blob
 from ..layers.core import Layer, Trait, check_arity
 from ..layers.core.boundary import Named
 from ..proto import LayerParameter
-from ..proto.binary import Source
 from ..proto.errors import ModelError, nearest, visible
+from ..proto.reading import FilePath
 
 named = Named  # names the layer in errors
 
@@ -59,16 +59,16 @@ def connect(layer: Layer, blobs: Mapping[str, Blob]) -> tuple[list[str], dict[st
             raise ModelError(f"{layer}: its top {name!r} is the top of an earlier layer already; rename one of them")
         else:
             result[name] = Blob((), layer.dtype, layer.device)
-            result[name].given = layer.type == "Input"
+            result[name].is_input = layer.type == "Input"
     layer.net_blobs = blobs
     return bottoms, result
 
 
-def folders(given: Source | Sequence[Source] | None) -> tuple[str, ...] | None:
+def folders(paths: FilePath | Sequence[FilePath] | None) -> tuple[str, ...] | None:
     """A folder, or several, as texts; None, which stands for all, stays."""
-    if given is None:
+    if paths is None:
         return None
-    return tuple(os.fspath(folder) for folder in ([given] if isinstance(given, (str, os.PathLike)) else given))
+    return tuple(os.fspath(folder) for folder in ([paths] if isinstance(paths, (str, os.PathLike)) else paths))
 
 
 def loss_weights(layer: Layer, tops: int) -> list[float]:

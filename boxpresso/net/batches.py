@@ -157,10 +157,10 @@ class Batched:
         tuple of dict
             The outputs, and the diffs, each joined over all batches.
         """
-        given = {name: arrays.pop(name) for name in list(arrays) if name in self.outputs}
+        upstreams = {name: arrays.pop(name) for name in list(arrays) if name in self.outputs}
         outputs: dict[str, list[Numpy]] = {}
         gradients: dict[str, list[Numpy]] = {}
-        for (batch, count), (upstream, _) in zip(batches_of(self, arrays), batches_of(self, given, arrays)):
+        for (batch, count), (upstream, _) in zip(batches_of(self, arrays), batches_of(self, upstreams, arrays)):
             for name, value in self.forward(blobs=blobs, **batch).items():
                 outputs.setdefault(name, []).append(value[:count])
             for name, value in self.backward(diffs=diffs, **upstream).items():

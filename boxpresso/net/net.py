@@ -28,15 +28,15 @@ from ..layers.core import layer_class, make_layer
 from ..layers.core.python import import_own_types
 from ..proto import NetParameter, read_net
 from ..proto.errors import BoxpressoError, ModelError, OfFile, nearest
+from ..proto.reading import FilePath
 from ..run.gpu.runner import GpuRunner
 from ..run.layers import Layers
 from ..run.runner import Runner, can_int8, wants_bf16
-from ..run.training import find_chains, watch_bottoms
 from .batches import Batched, Numpy, assign, set_inputs
 from .count import Count
 from .gradients import Gradients
 from .memory import Memory
-from .weights import CopyReport, Source, copy_weights, read_weights, save_weights, scales_of
+from .weights import CopyReport, copy_weights, read_weights, save_weights, scales_of
 
 
 class Net(Batched):
@@ -54,6 +54,9 @@ class Net(Batched):
         "cpu", "cuda", "cuda:1"; None takes $BOXPRESSO_DEVICE, else a GPU if one answers, else the CPU.
     deterministic
         Bitwise identical results on every run on a GPU too; on the CPU they always are.
+    reproducible
+        The same bits on every CPU, with any number of threads, images split over batches in any way, and each compiler that is
+        named (docs/reproducible.md), on the CPU alone.
     dtype
         numpy.float32 or numpy.float64.
     seed
@@ -112,6 +115,8 @@ class Net(Batched):
         For what is wrong with the files.
     LayerError
         For what a layer refuses, by its name.
+    DeviceError
+        For a device that is not there, or cannot do what is asked: a GPU with `reproducible`.
 
     Examples
     --------
@@ -125,31 +130,25 @@ class Net(Batched):
     """
 
     def __init__(
-        self, model: Source | NetParameter, weights: Source | Sequence[Source] | None = None, *, phase: str = "TEST",
+        self, model: FilePath | NetParameter, weights: FilePath | Sequence[FilePath] | None = None, *, phase: str = "TEST",
         device: str | None = None, level: int = 0, stages: Sequence[str] = (), deterministic: bool = False,
-        dtype: Any = np.float32, seed: int | None = None, python_layers: Sequence[str | ModuleType] = (),
-        optimize: bool = True, fast_math: bool = False, precision: str | None = None,
-        write_below: Source | Sequence[Source] | None = (), memory_limit: int | None = None,
+        reproducible: bool = False, dtype: Any = np.float32, seed: int | None = None,
+        python_layers: Sequence[str | ModuleType] = (), optimize: bool = True, fast_math: bool = False,
+        precision: str | None = None, write_below: FilePath | Sequence[FilePath] | None = (), memory_limit: int | None = None,
         data: str | Shapes | None = None, anchors: Anchors = None, lazy: bool = False, source: str = "",
     ) -> None:  # fmt: skip
         self.phase, self.dtype = checked(phase, dtype)
-        self.source = source if isinstance(model, NetParameter) else os.fspath(model)
-        message = model if isinstance(model, NetParameter) else read_net(model)
-        self._text, self._made = message.SerializeToString(), {
+        self.python_layers, self._precision = tuple(python_layers), precision
+        self._read(model, source, level, stages, write_below, data, anchors)
+        self._made = {
             "phase": phase, "device": device, "level": level, "stages": tuple(stages), "deterministic": deterministic,
-            "dtype": self.dtype, "seed": seed, "optimize": optimize, "fast_math": fast_math, "precision": precision,
+            "reproducible": reproducible, "dtype": self.dtype, "seed": seed, "optimize": optimize, "fast_math": fast_math,
+            "precision": precision,
             "python_layers": [name if isinstance(name, str) else name.__name__ for name in python_layers],
             "write_below": write_below, "memory_limit": memory_limit, "data": data, "lazy": lazy,
             "source": self.source,
         }  # fmt: skip
-        with OfFile(self.source):
-            chosen = settle(select(message, phase, level=level, stages=stages))
-            self.python_layers, self.write_below = tuple(python_layers), folders(write_below)
-            self.sources = stand_ins(chosen, data, self.python_layers)
-            self.param: NetParameter = split(self.sources.param if self.sources else chosen)
-            self.anchors = read_anchors(anchors, model)
-        self.name, self.debug_info = self.param.name, self.param.debug_info
-        self.device = open_device(device, deterministic=deterministic).with_stream(fast_math)
+        self.device = open_device(device, deterministic=deterministic, reproducible=reproducible).with_stream(fast_math)
         self.memory = Memory(memory_limit, self.device.kind)
         if seed is not None:
             self.seed = int(np.random.SeedSequence(seed).generate_state(1)[0])
@@ -158,13 +157,27 @@ class Net(Batched):
         planned = optimize and phase == "TEST" and not self.param.force_backward
         bf16 = wants_bf16(precision, self.device, self.dtype, planned)
         self.quantization: Quantization | None = None
-        self._precision = precision
         self._make_layers(compiled=not (planned or lazy))  # a plan may need others
         build_all(self.device, self._make_runner(planned, optimize, fast_math, bf16, lazy), self.dtype)
         if self.sources and not lazy:
             self.sources.fill(self.blobs, self.seed if seed is not None else 0)
         for path in [weights] if isinstance(weights, (str, os.PathLike)) else weights or ():
             self.copy_from(path)
+
+    def _read(
+        self, model: FilePath | NetParameter, source: str, level: int, stages: Sequence[str],
+        write_below: FilePath | Sequence[FilePath] | None, data: str | Shapes | None, anchors: Anchors,
+    ) -> None:  # fmt: skip
+        """Reads the net and prepares it: which layers it has, and what each of them says."""
+        self.source = source if isinstance(model, NetParameter) else os.fspath(model)
+        message = model if isinstance(model, NetParameter) else read_net(model)
+        self._text = message.SerializeToString()
+        with OfFile(self.source):
+            chosen = settle(select(message, self.phase, level=level, stages=stages))
+            self.write_below, self.anchors = folders(write_below), read_anchors(anchors, model)
+            self.sources = stand_ins(chosen, data, self.python_layers)
+            self.param: NetParameter = split(self.sources.param if self.sources else chosen)
+        self.name, self.debug_info = self.param.name, self.param.debug_info
 
     def _make_layers(self, compiled: bool) -> None:
         """Makes the layers, one after another. compiled: their kernels now, all at once."""
@@ -203,11 +216,9 @@ class Net(Batched):
             self._runner = kind(self._layers, self.inputs, self.outputs, self.device, self.dtype, fast_math, bf16)
             files = [] if lazy else self._runner.files()
         else:
-            parts = self.layers, self.names, self.bottoms, self.tops
-            chains = find_chains(*parts, self.outputs, self.loss_weights) if optimize else {}
-            self._layers.chains.update(chains)
-            watch_bottoms(chains, self.blobs.values(), self._layers.at_work)
-            files = [] if lazy else [type(c.links).kernels for c in chains.values()]
+            if optimize:
+                self._layers.train_together(self.outputs)
+            files = [] if lazy else [type(c.links).kernels for c in self._layers.chains.values()]
         with OfFile(self.source):
             runner = self._runner if self.device.kind == "cpu" else None
             backward = self.phase == "TRAIN" or self.param.force_backward
@@ -281,7 +292,11 @@ class Net(Batched):
             if self.device.kind != "cpu":
                 fetch(self.device, [self._blob(name).data for name in names])
             with self._layers.at_work:
-                return {name: np.array(self._blob(name).data) for name in names}
+                results = {name: np.array(self._blob(name).data) for name in names}
+            if self.device.reproducible:  # a machine's NaN has a sign and a payload of its own
+                for array in results.values():
+                    np.copyto(array, np.nan, where=np.isnan(array))
+            return results
 
     def _pass(
         self, more: Sequence[str], start: str | None, end: str | None, inputs: Mapping[str, ArrayLike]
@@ -424,7 +439,7 @@ class Net(Batched):
             for blob in layer.blobs:
                 blob.diff.fill(0)
 
-    def copy_from(self, path: Source) -> CopyReport:
+    def copy_from(self, path: FilePath) -> CopyReport:
         """Copies the weights of a file to the layers of the same names.
 
         Parameters
@@ -485,7 +500,7 @@ class Net(Batched):
             self._runner.use_int8(quantization.narrow(self._runner.source) if quantization else None)
         self.quantization = quantization
 
-    def save(self, path: Source) -> None:
+    def save(self, path: FilePath) -> None:
         """Writes the weights as Caffe does, as a whole file or not at all.
 
         Parameters

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,6 @@ from ..proto.binary import (
     LIMIT,
     Broken,
     LayerWeights,
-    Source,
     TooMany,
     encode_layer,
     encode_net,
@@ -29,10 +28,11 @@ from ..proto.binary import (
 )
 from ..proto.errors import BoxpressoWarning, ModelError
 from ..proto.limits import LIMITS
+from ..proto.reading import FilePath
 from ..proto.signatures import HDF5, what_is
 
 __all__ = [
-    "CopyReport", "LayerWeights", "Source", "Weights", "batch_norm_blobs", "copy_weights", "read_blob", "read_mean",
+    "CopyReport", "LayerWeights", "Weights", "batch_norm_blobs", "copy_weights", "read_blob", "read_mean",
     "read_weights", "save_weights",
 ]  # fmt: skip
 
@@ -60,7 +60,7 @@ class Weights(Mapping[str, LayerWeights]):
 # Reading
 
 
-def read_weights(path: Source) -> Weights:
+def read_weights(path: FilePath) -> Weights:
     """Reads a .caffemodel in V0, V1 or today's form, of any fork, or HDF5 as Caffe writes it.
 
     Parameters
@@ -318,7 +318,7 @@ def _some(names: Sequence[str]) -> str:
 # Saving
 
 
-def save_weights(path: Source, layers: Iterable[Row], net_name: str = "") -> None:
+def save_weights(path: FilePath, layers: Iterable[Row], net_name: str = "") -> None:
     """Writes the weights of a net as Caffe does.
 
     The file is written under another name in the same folder, and renamed when it is complete and on disk.
@@ -339,13 +339,14 @@ def save_weights(path: Source, layers: Iterable[Row], net_name: str = "") -> Non
     """
     shown = os.fspath(path)
     rows = [(name, kind, list(bottoms), list(tops), list(blobs)) for name, kind, bottoms, tops, blobs in layers]
-    if shown.endswith((".h5", ".hdf5")):
-        write_whole(shown, lambda part: _write_hdf5(shown, part, rows))
-    else:
-        write_whole(shown, lambda part: _write_caffemodel(shown, part, rows, net_name))
+    with files.replacing(shown) as part:
+        if shown.endswith((".h5", ".hdf5")):
+            _write_hdf5(shown, part, rows)
+        else:
+            _write_caffemodel(shown, part, rows, net_name)
 
 
-def _write_caffemodel(path: str, part: str, rows: Iterable[Row], net_name: str) -> None:
+def _write_caffemodel(path: str, part: Path, rows: Iterable[Row], net_name: str) -> None:
     parts = encode_net(net_name, [encode_layer(*row) for row in rows])
     size = sum(map(len, parts))
     if size > LIMIT:
@@ -354,7 +355,7 @@ def _write_caffemodel(path: str, part: str, rows: Iterable[Row], net_name: str) 
         file.writelines(parts)
 
 
-def _write_hdf5(path: str, part: str, rows: Iterable[Row]) -> None:
+def _write_hdf5(path: str, part: Path, rows: Iterable[Row]) -> None:
     h5py = hdf5.import_h5py(path)
     with h5py.File(part, "x") as file:
         data = file.create_group("data")
@@ -371,21 +372,3 @@ def _write_hdf5(path: str, part: str, rows: Iterable[Row]) -> None:
                     f"{path}: HDF5 cannot hold two layers {name!r}, or a layer that is called as the blob of another; "
                     "save it as .caffemodel"
                 ) from error
-
-
-def write_whole(path: str, write: Callable[[str], None]) -> None:
-    """Calls `write` with the name of a new file beside `path`, waits until it is on disk, and renames it to `path`."""
-    target = os.path.realpath(path)
-    part = str(files.beside(target, ".part"))
-    try:
-        write(part)
-        with open(part, "rb+") as file:
-            os.fsync(file.fileno())
-        os.replace(part, target)
-        files.folder_to_disk(os.path.dirname(target))
-    except (OSError, RuntimeError) as error:  # HDF5 has the second for a full disk, when it closes the file
-        what = getattr(error, "strerror", None) or str(error).partition(" (")[0]
-        raise ModelError(f"cannot write {path}: {what}; what was there before is untouched") from error
-    finally:
-        with suppress(OSError):
-            os.unlink(part)

@@ -28,6 +28,7 @@ Each `NAME_backward(grad, ...)` takes the gradient of the result and NAME's argu
 
 from __future__ import annotations
 
+from .arrays import reproducible
 from .attention import multi_scale_deformable_attn
 from .axes import permute
 from .deformable import deform_conv2d, deform_roi_pool, deformable_psroi_pool, modulated_deform_roi_pool
@@ -50,17 +51,58 @@ from .soft_suppression import box_iou_rotated, matrix_nms, polygon_iou, soft_nms
 from .suppression import batched_nms, batched_nms_rotated, nms, nms_rotated
 
 __all__ = [
-    "batched_nms", "batched_nms_rotated", "box_iou_rotated", "carafe", "carafe_backward", "corner_pool",
-    "corner_pool_backward", "correlation", "correlation_backward", "crop_and_resize", "crop_and_resize_backward",
-    "deform_conv2d", "deform_conv2d_backward", "deform_roi_pool", "deform_roi_pool_backward", "deformable_psroi_pool",
-    "deformable_psroi_pool_backward", "forget", "matrix_nms", "modulated_deform_roi_pool",
-    "modulated_deform_roi_pool_backward", "multi_scale_deformable_attn", "multi_scale_deformable_attn_backward",
-    "multi_scale_roi_align", "multi_scale_roi_align_backward", "nms", "nms_rotated", "paste_masks", "permute",
-    "permute_backward", "point_sample", "point_sample_backward", "polygon_iou", "prroi_pool", "prroi_pool_backward",
-    "ps_roi_align", "ps_roi_align_backward", "ps_roi_pool", "ps_roi_pool_backward", "riroi_align_rotated",
-    "riroi_align_rotated_backward", "roi_align", "roi_align_backward", "roi_align_rotated",
-    "roi_align_rotated_backward", "roi_pool", "roi_pool_argmax", "roi_pool_backward", "rotate_roi_pool",
-    "rotate_roi_pool_backward", "soft_nms",
+    "batched_nms",
+    "batched_nms_rotated",
+    "box_iou_rotated",
+    "carafe",
+    "carafe_backward",
+    "corner_pool",
+    "corner_pool_backward",
+    "correlation",
+    "correlation_backward",
+    "crop_and_resize",
+    "crop_and_resize_backward",
+    "deform_conv2d",
+    "deform_conv2d_backward",
+    "deform_roi_pool",
+    "deform_roi_pool_backward",
+    "deformable_psroi_pool",
+    "deformable_psroi_pool_backward",
+    "forget",
+    "matrix_nms",
+    "modulated_deform_roi_pool",
+    "modulated_deform_roi_pool_backward",
+    "multi_scale_deformable_attn",
+    "multi_scale_deformable_attn_backward",
+    "multi_scale_roi_align",
+    "multi_scale_roi_align_backward",
+    "nms",
+    "nms_rotated",
+    "paste_masks",
+    "permute",
+    "permute_backward",
+    "point_sample",
+    "point_sample_backward",
+    "polygon_iou",
+    "prroi_pool",
+    "prroi_pool_backward",
+    "ps_roi_align",
+    "ps_roi_align_backward",
+    "ps_roi_pool",
+    "ps_roi_pool_backward",
+    "reproducible",
+    "riroi_align_rotated",
+    "riroi_align_rotated_backward",
+    "roi_align",
+    "roi_align_backward",
+    "roi_align_rotated",
+    "roi_align_rotated_backward",
+    "roi_pool",
+    "roi_pool_argmax",
+    "roi_pool_backward",
+    "rotate_roi_pool",
+    "rotate_roi_pool_backward",
+    "soft_nms",
 ]  # fmt: skip
 
 roi_align_backward = roi_align.backward

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from importlib import import_module
 from typing import Any, cast
 
@@ -19,16 +21,40 @@ from ..proto.errors import BoxpressoError
 from . import memory
 
 FLOATS = (np.dtype(np.float16), BFLOAT16, np.dtype(np.float32), np.dtype(np.float64))
+asked: ContextVar[bool] = ContextVar("reproducible", default=False)
+
+
+@contextmanager
+def reproducible() -> Iterator[None]:
+    """While it lasts, operators give the same bits on every CPU (docs/reproducible.md).
+
+    Arrays of a GPU are a DeviceError then. It counts for the thread, or the task of asyncio, that it is entered in, and for the
+    gradients of what was computed there.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from boxpresso import ops
+    >>> with ops.reproducible():
+    ...     ops.roi_align(np.ones((1, 1, 4, 4), "float32"), np.array([[0, 0, 0, 3, 3]], "float32"), 1).tolist()
+    [[[[1.0]]]]
+    """
+    token = asked.set(True)
+    try:
+        yield
+    finally:
+        asked.reset(token)
 
 
 def device_of(x: Any) -> Device:
     """The device of the caller's array. Raises BoxpressoError for one that is neither a CPU nor a CUDA GPU."""
     if type(x) is np.ndarray:
-        return open_device("cpu")
+        return open_device("cpu", reproducible=asked.get())
     kind, index = place(x)
     if kind not in (CPU, CUDA):
         raise BoxpressoError(f"an array on DLPack's device {kind} cannot be taken; the CPU's and CUDA's can")
-    return open_device("cpu" if kind == CPU else f"cuda:{index}", deterministic=kind == CUDA and deterministic(x))
+    name = "cpu" if kind == CPU else f"cuda:{index}"
+    return open_device(name, deterministic=kind == CUDA and deterministic(x), reproducible=asked.get())
 
 
 def deterministic(x: Any) -> bool:

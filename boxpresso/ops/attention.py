@@ -9,7 +9,7 @@ from .operator import Plan, operator
 LEVELS = ("spatial_shapes", "level_start_index")
 
 
-@operator("value", *LEVELS, "sampling_locations", "attention_weights", constant=LEVELS)
+@operator("value", *LEVELS, "sampling_locations", "attention_weights", constant=LEVELS, linear=("value", "attention_weights"))
 def multi_scale_deformable_attn(
     value: Any, spatial_shapes: Any, level_start_index: Any, sampling_locations: Any, attention_weights: Any
 ) -> Plan:

@@ -80,7 +80,7 @@ def deform_roi_pool(
     return Plan("DeformROIPooling", {"deform_roi_pooling_param": fields}, remembers=False)
 
 
-@operator("x", "rois", "offset", "mask")
+@operator("x", "rois", "offset", "mask", linear=("x", "mask"))
 def modulated_deform_roi_pool(
     x: Any, rois: Any, offset: Any, mask: Any, output_size: Two, spatial_scale: float = 1.0, sampling_ratio: int = 0,
     gamma: float = 0.1, *, layout: str = "NCHW",
@@ -112,7 +112,7 @@ def modulated_deform_roi_pool(
     return Plan("ModulatedDeformROIPooling", {"deform_roi_pooling_param": fields}, remembers=False)
 
 
-@operator("x", "offset", "weight", "bias", "mask", constant=())
+@operator("x", "offset", "weight", "bias", "mask", constant=(), linear=("x", "weight", "mask"))
 def deform_conv2d(
     x: Any, offset: Any, weight: Any, bias: Any = None, stride: Two = 1, padding: Two = 0, dilation: Two = 1,
     mask: Any = None, *, layout: str = "NCHW",

@@ -21,6 +21,7 @@ from . import OPERATORS, arrays
 from . import batched_nms as suppressed_by_class
 from . import nms as suppressed
 from . import nms_rotated as suppressed_rotated
+from .derivatives import derivatives, detached, one_by_one
 from .operator import TO_NCHW, Call, Operator
 from .parameters import pair
 
@@ -147,6 +148,9 @@ def register(op: Operator[...]) -> None:
     one.register_fake(fake)
     back.register_fake(fake_backward)
     one.register_autograd(partial(gradients, op), setup_context=partial(remember, op))
+    back.register_autograd(partial(second_gradients, op), setup_context=partial(remember, op))
+    for each in (one, back):
+        each.register_vmap(partial(one_by_one, each))
 
 
 def remember(op: Operator[...], ctx: Any, inputs: Sequence[Any], output: Any) -> None:
@@ -172,9 +176,22 @@ def gradients(op: Operator[...], ctx: Any, grad: Any) -> tuple[Any, ...]:
     return tuple(given)
 
 
-def detached(inputs: Sequence[Any]) -> list[Any]:
-    """The inputs without their history."""
-    return [value.detach() if isinstance(value, torch.Tensor) else value for value in inputs]
+def second_gradients(op: Operator[...], ctx: Any, directions: Sequence[Any]) -> tuple[Any, ...]:
+    """The gradients of an operator's gradient in each of its arguments."""
+    args = list(ctx.others)
+    for i, value in zip(ctx.places, ctx.saved_tensors):
+        args[i] = value
+    grad, wanted, *rest = args
+    inputs, options = bound(op, rest, {})
+    at = [2 + op.names.index(name) for name in op.inputs]
+    given = iter(directions)
+    along = [next(given) if asked and value is not None else None for asked, value in zip(wanted, inputs)]
+    asked = [ctx.needs_input_grad[0], *(value is not None and ctx.needs_input_grad[i] for i, value in zip(at, inputs))]
+    slopes = derivatives(op, options, grad, inputs, along, asked)
+    result: list[Any] = [None] * len(ctx.needs_input_grad)  # without arguments at their defaults
+    for i, slope in zip([0, *at], slopes):
+        result[i] = slope
+    return tuple(result)
 
 
 # Suppression

@@ -66,8 +66,11 @@ class CachedLayer:
 class Operator(Generic[P]):
     """A function of arrays and its gradient; `describe` gives its signature and its Plan."""
 
-    def __init__(self, describe: Callable[P, Plan], inputs: Sequence[str], constant: Sequence[str]) -> None:
+    def __init__(
+        self, describe: Callable[P, Plan], inputs: Sequence[str], constant: Sequence[str], linear: Sequence[str]
+    ) -> None:
         self.describe, self.inputs, self.constant = describe, tuple(inputs), tuple(constant)
+        self.linear = tuple(linear)
         self.regions = (
             self.inputs.index("rois") if "rois" in self.inputs else None
         )  # which input may be a list of boxes
@@ -103,7 +106,7 @@ class Operator(Generic[P]):
         calls: OrderedDict[Any, Call] | None = local.__dict__.get("calls")
         if calls is None:
             calls = local.calls = OrderedDict()
-        key: Any = self, more, *options.values(), *map(arrays.kind_of, inputs)
+        key: Any = self, more, arrays.asked.get(), *options.values(), *map(arrays.kind_of, inputs)
         try:
             call = calls.pop(key, None)
         except TypeError:  # an option that cannot be part of a key
@@ -165,10 +168,13 @@ class Operator(Generic[P]):
         return f"<operator {self.__name__}{self.signature}>"  # type: ignore[attr-defined]
 
 
-def operator(*inputs: str, constant: Sequence[str] = ("rois",)) -> Callable[[Callable[P, Plan]], Operator[P]]:
+def operator(
+    *inputs: str, constant: Sequence[str] = ("rois",), linear: Sequence[str] = ("x",)
+) -> Callable[[Callable[P, Plan]], Operator[P]]:
     """Makes an Operator of a function that describes it. inputs: which arguments are arrays; the first decides device,
-    dtype and kind of the result, and `layout` is about it; constant: those without a gradient."""
-    return lambda describe: Operator(describe, inputs, constant)
+    dtype and kind of the result, and `layout` is about it; constant: those without a gradient; linear: those in each of which
+    the result is linear, for every value of the options."""
+    return lambda describe: Operator(describe, inputs, constant, linear)
 
 
 class Call:

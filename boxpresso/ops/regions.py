@@ -11,7 +11,7 @@ from .operator import Call, Plan, operator
 from .parameters import Two, pooled, position_sensitive
 
 
-@operator("x", "rois")
+@operator("x", "rois", linear=())
 def roi_align(
     x: Any, rois: Any, output_size: Two, spatial_scale: float = 1.0, sampling_ratio: int = 0, aligned: bool = True,
     pool_mode: str = "avg", *, layout: str = "NCHW",
@@ -50,7 +50,7 @@ def roi_align(
     return Plan("ROIAlign", {"roi_align_param": fields}, attributes, remembers=False, keeps=largest)
 
 
-@operator("x", "rois")
+@operator("x", "rois", linear=())
 def roi_pool(
     x: Any, rois: Any, output_size: Two, spatial_scale: float = 1.0, *, mmcv: bool = False, layout: str = "NCHW"
 ) -> Plan:
@@ -203,7 +203,7 @@ def riroi_align_rotated(
     return Plan("RiROIAlignRotated", {"riroi_align_rotated_param": fields}, remembers=False)
 
 
-@operator("x", "rois", "image_info", constant=("rois", "image_info"))
+@operator("x", "rois", "image_info", constant=("rois", "image_info"), linear=())
 def rotate_roi_pool(
     x: Any, rois: Any, image_info: Any, output_size: Two, spatial_scale: float = 1.0, *, layout: str = "NCHW"
 ) -> Plan:

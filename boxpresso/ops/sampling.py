@@ -82,7 +82,7 @@ def point_sample(x: Any, points: Any, align_corners: bool = False) -> Plan:
     return Plan("PointSample", text_of(align_corners=bool(align_corners)), remembers=False)
 
 
-@operator("x", "masks", constant=())
+@operator("x", "masks", constant=(), linear=("x", "masks"))
 def carafe(x: Any, masks: Any, kernel_size: int = 5, group_size: int = 1, scale_factor: int = 2) -> Plan:
     """Upsampling by a kernel for each pixel of the result.
 
@@ -109,7 +109,7 @@ def carafe(x: Any, masks: Any, kernel_size: int = 5, group_size: int = 1, scale_
     return Plan("Carafe", text_of(**settings), remembers=False)
 
 
-@operator("x", constant=())
+@operator("x", constant=(), linear=())
 def corner_pool(x: Any, mode: str) -> Plan:
     """The largest pixel from each one on, in one direction.
 
@@ -134,7 +134,7 @@ def corner_pool(x: Any, mode: str) -> Plan:
     return Plan("CornerPool", text_of(mode=mode), remembers=False)
 
 
-@operator("x", "other", constant=())
+@operator("x", "other", constant=(), linear=("x", "other"))
 def correlation(
     x: Any, other: Any, kernel_size: int = 1, max_displacement: int = 1, stride: int = 1, padding: int = 0,
     dilation: int = 1, dilation_patch: int = 1,

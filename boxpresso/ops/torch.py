@@ -9,6 +9,7 @@ torch.compile and torch.export they are operators of torch, torch.ops.boxpresso.
 
 from __future__ import annotations
 
+import contextvars
 import functools
 from collections.abc import Callable
 from typing import Any
@@ -16,36 +17,38 @@ from typing import Any
 import numpy as np
 import torch
 
-from . import OPERATORS, library, pyramid
+from ..proto.errors import BoxpressoError
+from . import OPERATORS, arrays, library, pyramid
+from .derivatives import Backward, Forward, detached
 from .operator import Operator
 
 
 class Differentiable(torch.autograd.Function):
-    """Any operator, differentiable once; torch raises for a second derivative."""
+    """Any operator. It is the Forward of derivatives.py, and quicker: its gradient finds what the layer has kept for it."""
 
     @staticmethod
     def forward(ctx: Any, op: Operator[...], options: dict[str, Any], *inputs: Any) -> Any:
         ctx.op, ctx.options, ctx.given = op, options, [value is not None for value in inputs]
+        ctx.context = contextvars.copy_context()  # backward runs in a thread of torch's own
         ctx.save_for_backward(*(value for value in inputs if value is not None))
         keep = any(ctx.needs_input_grad)
-        ctx.call = op.open(library.detached(inputs), options, ("autograd", keep))
+        ctx.call = op.open(detached(inputs), options, ("autograd", keep))
         result = ctx.call.forward(keep)
         if not keep:
             ctx.call.close()
         return result
 
     @staticmethod
-    @torch.autograd.function.once_differentiable
     def backward(ctx: Any, grad: Any) -> tuple[Any, ...]:
-        saved, op, call, ctx.call = (
-            iter(ctx.saved_tensors),
-            ctx.op,
-            ctx.call,
-            None,
-        )  # raises where one was changed since
+        saved, op, call = iter(ctx.saved_tensors), ctx.op, ctx.call  # raises where one was changed since
+        if torch.is_grad_enabled():  # the gradient is to have one itself
+            inputs = [next(saved) if given else None for given in ctx.given]
+            wanted = tuple(bool(asked) for asked in ctx.needs_input_grad[2:])
+            return None, None, *Backward.apply(op, ctx.options, wanted, grad, *inputs)
+        ctx.call = None
         if call is None:  # it has gone back: this is not the first time
             inputs = [next(saved) if given else None for given in ctx.given]
-            call = op.open(library.detached(inputs), ctx.options, ("autograd", True))
+            call = ctx.context.run(op.open, detached(inputs), ctx.options, ("autograd", True))
         gradients = call.backward(grad, ctx.needs_input_grad[2:])
         call.close()
         return None, None, *gradients
@@ -78,8 +81,12 @@ def differentiable(op: Operator[...]) -> Callable[..., Any]:
             if "rois" in kwargs:
                 kwargs["rois"] = with_images(kwargs["rois"], like, op.columns)
         if torch.compiler.is_compiling() or not all(plain(value) for value in (*args, *kwargs.values())):
+            if arrays.asked.get():
+                raise BoxpressoError(f"{name}: ops.reproducible() does not reach into what torch compiles or exports")
             return getattr(torch.ops.boxpresso, name)(*args, **kwargs)
         inputs, options = op.bind(*args, **kwargs)
+        if torch._C._functorch.peek_interpreter_stack() is not None:  # torch.func's transforms
+            return Forward.apply(op, options, *inputs)
         return Differentiable.apply(op, options, *inputs)
 
     return function

@@ -21,11 +21,10 @@ import numpy as np
 
 from .errors import ModelError
 from .limits import LIMITS
-from .reading import read_file
+from .reading import FilePath, read_file
 from .signatures import what_is
 from .upgrade import layer_type_of_v0, layer_type_of_v1
 
-Source = Union[str, "os.PathLike[str]"]
 Part = Union[bytes, memoryview]
 
 LIMIT = 2**31 - 1  # elements of a blob, and bytes of a protobuf message
@@ -163,8 +162,8 @@ def check_count(data: bytes, number: int) -> None:
     """Raises TooMany where the message in `data` has more fields, or more messages `number` in it, than the limits allow."""
     budget = Budget()
     with suppress(Overrun):
-        for found, wire, at, end in fields(data, 0, len(data), budget):
-            if found == number and wire == BYTES:
+        for field, wire, at, end in fields(data, 0, len(data), budget):
+            if field == number and wire == BYTES:
                 budget.take_layer()
                 for _ in fields(data, at, end, budget):
                     pass
@@ -340,7 +339,7 @@ def encode_layer(
 # Files
 
 
-def read_blob(path: Source) -> np.ndarray:
+def read_blob(path: FilePath) -> np.ndarray:
     """The array in a .binaryproto (one BlobProto) or a .npy file, in the shape in which it is stored.
 
     Raises
@@ -391,7 +390,7 @@ def _parse_npy(data: bytes) -> np.ndarray:
     return values.reshape(shape, order="F" if by_columns else "C")
 
 
-def read_mean(path: Source) -> np.ndarray:
+def read_mean(path: FilePath) -> np.ndarray:
     """The mean image for `mean_file`.
 
     Returns
@@ -422,7 +421,7 @@ def read_mean(path: Source) -> np.ndarray:
     return np.array(mean, np.float32)
 
 
-def read_bytes(path: Source) -> bytes:
+def read_bytes(path: FilePath) -> bytes:
     """All of a file. Raises ModelError for one that cannot be read, is no regular file, or is empty."""
     data = read_file(path)
     if not data:

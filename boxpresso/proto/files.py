@@ -12,9 +12,12 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+
+from .errors import BoxpressoError, ModelError
+from .reading import kind_of
 
 DAY = 86400.0  # seconds; after it a file of a process that cannot be asked for counts as left behind
 _NAME = re.compile(r"[.-](?P<machine>[0-9a-f]{8})-(?P<pid>\d{1,10})[.-]")
@@ -49,16 +52,66 @@ def beside(path: str | os.PathLike[str], suffix: str) -> Path:
     return place.with_name(f"{place.name}.{owner()}.{os.urandom(4).hex()}{suffix}")
 
 
-def write_text(path: str | os.PathLike[str], text: str) -> None:
-    """Writes a text file, as a whole or not at all, and its folder where that is missing. Raises OSError."""
-    part = beside(path, ".part")
+@contextmanager
+def replacing(
+    path: str | os.PathLike[str], what: str = "", suffix: str = ".part", lasting: bool = True
+) -> Iterator[Path]:
+    """Gives the name of a new file beside `path`; what the block writes to it is put to disk and then renamed to `path`.
+
+    A link stays one: the file that it points to is replaced. After an error, what was there before is untouched.
+
+    Parameters
+    ----------
+    path
+        The file to write.
+    what
+        What it is, for errors, such as "the report ".
+    suffix
+        How the new name ends, for a writer that takes its format from the name.
+    lasting
+        Whether to wait until it is on disk, so that a machine that loses its power then has the old file or the new one.
+
+    Raises
+    ------
+    ModelError
+        Where `path` is no regular file, or cannot be written: for an OSError, RuntimeError or ValueError of the block.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with replacing(f"{folder}/a.bin") as part:
+    ...         _ = part.write_bytes(b"all of it")
+    ...     os.listdir(folder), Path(folder, "a.bin").read_bytes()
+    (['a.bin'], b'all of it')
+    """
+    target = Path(os.path.realpath(path))
+    part = beside(target, suffix)
     try:
-        part.parent.mkdir(parents=True, exist_ok=True)
+        if target.exists() and (kind := kind_of(target.stat().st_mode)):
+            raise OSError(f"it is {kind}, not a regular file")
+        yield part
+        if lasting:
+            to_disk(part)
+        os.replace(part, target)
+        if lasting:
+            folder_to_disk(str(target.parent))
+    except (OSError, RuntimeError, ValueError) as error:  # HDF5 raises a RuntimeError for a full disk
+        why = getattr(error, "strerror", None) or str(error).partition(" (")[0]
+        raise ModelError(f"cannot write {what}{os.fspath(path)}: {why}; what was there before is untouched") from error
+    finally:
+        with suppress(OSError):
+            part.unlink()
+
+
+def write_text(path: str | os.PathLike[str], text: str) -> None:
+    """Writes a text file, as a whole or not at all, and its folder where that is missing. Raises BoxpressoError."""
+    try:
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BoxpressoError(f"cannot write {os.fspath(path)}: {error.strerror or error}") from error
+    with replacing(path) as part:
         part.write_text(text, encoding="utf-8")
-        os.replace(part, path)
-    except OSError:
-        part.unlink(missing_ok=True)
-        raise
 
 
 def left_behind(path: Path) -> bool:

@@ -55,8 +55,8 @@ class Reader:
             raise self.damaged(error) from error
 
     def damaged(self, error: BaseException) -> ModelError:
-        what = str(error) or type(error).__name__
-        return ModelError(f"{self.path} is an incomplete HDF5 file: {what}; fetch or save it again")
+        why = str(error) or type(error).__name__
+        return ModelError(f"{self.path} is an incomplete HDF5 file: {why}; fetch or save it again")
 
     def check_link(self, group: Any, name: str) -> None:
         """Raises ModelError for a link that leads into another file."""

@@ -9,10 +9,10 @@ from typing import Union
 from .errors import ModelError
 from .limits import LIMITS
 
-Source = Union[str, "os.PathLike[str]"]
+FilePath = Union[str, "os.PathLike[str]"]
 
 
-def read_file(path: Source, limit: str = "file_bytes") -> bytes:
+def read_file(path: FilePath, limit: str = "file_bytes") -> bytes:
     """All of a file.
 
     Parameters

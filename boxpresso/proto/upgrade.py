@@ -76,40 +76,13 @@ _V0_FIELDS: dict[str, dict[str, str]] = {
 }
 _V0_COMMON = {"name", "type", "blobs", "blobs_lr", "weight_decay"}
 
-# V1 types whose modern name is not simply their words with capitals
-_V1_TYPES = {
-    "NONE": "",
-    "ABSVAL": "AbsVal",
-    "ARGMAX": "ArgMax",
-    "BATCH_NORM": "BatchNorm",
-    "BN": "BN",
-    "BNLL": "BNLL",
-    "CRELU": "CReLU",
-    "DEFORMABLECONVOLUTION": "DeformableConvolution",
-    "ELU": "ELU",
-    "HDF5_DATA": "HDF5Data",
-    "HDF5_OUTPUT": "HDF5Output",
-    "LRN": "LRN",
-    "MVN": "MVN",
-    "NORM": "Normalize",
-    "POOLING3D": "Pooling3D",
-    "PRELU": "PReLU",
-    "PRIORBOX": "PriorBox",
-    "PSROI_POOLING": "PSROIPooling",
-    "RELU": "ReLU",
-    "RELU6": "ReLU6",
-    "ROIPOOLING": "ROIPooling",
-    "ROI_ALIGN": "ROIAlign",
-    "ROI_POOLING": "ROIPooling",
-    "RPN": "RPN",
-    "SOFTMAX_LOSS": "SoftmaxWithLoss",
-    "SPP": "SPP",
-    "TANH": "TanH",
-    "TRANSFORM": "Transformation",
-    "UNPOOLING": "Unpooling",
-    "YUVTORGB": "YuvToRgb",
-    "YUVTONORMALIZEDGRAY": "YuvToNormalizedGray",
-}
+# Today's name of a V1 type is its words with capitals, but for these words
+_V1_WORDS = (
+    "AbsVal ArgMax BN BNLL CReLU DeformableConvolution ELU HDF5 LRN MVN Pooling3D PReLU PriorBox PSROI ReLU ReLU6 ROI "
+    "ROIPooling RPN SPP TanH YuvToNormalizedGray YuvToRgb"
+)
+# and these types
+_V1_TYPES = {"NONE": "", "NORM": "Normalize", "SOFTMAX_LOSS": "SoftmaxWithLoss", "TRANSFORM": "Transformation"}
 _V1_RENAMED = {"param", "blobs_lr", "weight_decay", "blob_share_mode", "type", "layer"}
 _TRANSFORMED = {"DATA": "data_param", "IMAGE_DATA": "image_data_param", "WINDOW_DATA": "window_data_param"}
 
@@ -208,7 +181,8 @@ def layer_type_of_v1(number: int) -> str:
     if number not in known:
         raise ModelError(f"{number} is not a type of a V1 layer ('layers {{ type: .. }}')")
     name = known[number].name
-    return _V1_TYPES[name] if name in _V1_TYPES else "".join(word.capitalize() for word in name.split("_"))
+    spelled = {word.upper(): word for word in _V1_WORDS.split()}
+    return _V1_TYPES.get(name, "".join(spelled.get(word, word.capitalize()) for word in name.split("_")))
 
 
 def layer_type_of_v0(name: str) -> str:

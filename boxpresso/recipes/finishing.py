@@ -23,11 +23,11 @@ from ..graph.dialects import settle
 from ..graph.prepare import select
 from ..layers.core import Trait, make_layer, traits_of
 from ..layers.core.boundary import Named
-from ..layers.core.registry import known_type
-from ..layers.core.served import SERVED
-from ..net.weights import LayerWeights, Row, Source, Weights, read_weights, save_weights
+from ..layers.core.registry import known_type, replacement
+from ..net.weights import LayerWeights, Row, Weights, read_weights, save_weights
 from ..proto import LayerParameter, NetParameter, read_net
 from ..proto.errors import BoxpressoWarning, ModelError, nearest
+from ..proto.reading import FilePath
 
 __all__ = ["Finished", "finish"]
 
@@ -76,14 +76,14 @@ class Head:
 
 
 def finish(
-    model: Source | NetParameter,
-    weights: Source,
-    out: Source,
+    model: FilePath | NetParameter,
+    weights: FilePath,
+    out: FilePath,
     *,
     layers: Sequence[str] = (),
     means: Sequence[float] | Numpy | None = None,
     stds: Sequence[float] | Numpy | None = None,
-    deploy: Source | NetParameter | None = None,
+    deploy: FilePath | NetParameter | None = None,
     level: int = 0,
     stages: Sequence[str] = (),
 ) -> list[Finished]:
@@ -309,7 +309,7 @@ def deviations(maker: LayerParameter, blob: str, net: NetParameter) -> tuple[Any
 def targets_layer(maker: LayerParameter) -> tuple[Any, Any, str] | None:
     """The same of a layer of ours that gives targets of regions, with its settings read; None for another one."""
     python = maker.python_param
-    foreign = maker.type == "Python" and (python.module, python.layer) not in SERVED
+    foreign = maker.type == "Python" and replacement(python.module, python.layer) is None
     if "target" not in kind_of(maker) or len(maker.top) < 5 or foreign:
         return None
     device = open_device("cpu")
@@ -475,7 +475,7 @@ def multiplied(layer: LayerWeights, by: Finished, transposed: bool) -> list[Nump
     return blobs
 
 
-def write(out: Source, file: Weights, net: NetParameter, done: Sequence[Finished]) -> None:
+def write(out: FilePath, file: Weights, net: NetParameter, done: Sequence[Finished]) -> None:
     """Writes the file's layers, those of `done` finished, and their marks."""
     partial = [layer.name for layer in file.layers if any(blob is None for blob in layer.blobs)]
     if partial:

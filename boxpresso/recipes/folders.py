@@ -1,41 +1,49 @@
 """A user's folder of pictures and annotations: which format it has, its splits, its classes, and what to learn from.
 
-Four formats: VOC (JPEGImages, Annotations, ImageSets), COCO (pictures and .json files) and YOLO (a .txt for each picture), as
-the usual tools for labelling write them, and the lists of WIDER FACE.
+A format is told by what is in the files, not by how folders are called: see LAYOUT.
 """
 
 from __future__ import annotations
 
-import json
-import os
 import re
+import shlex
 import unicodedata
 import xml.etree.ElementTree as ElementTree
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
 
+from ..data.annotations import READERS, Annotated, Files, Table, first_tag, is_yolo, kind_of, kinds_in, yolo_texts
 from ..data.errors import DataError
-from ..data.folders import PICTURES, Scene, read_coco, read_voc, read_wider, read_yolo, wider_lists
+from ..data.folders import Scene, read_coco, read_voc, read_wider, wider_lists, yolo_scene
+from ..data.lines import read_text
 from ..proto.errors import ModelError, nearest
 from ..proto.reading import read_file
 
 ODD = ("Cc", "Cs", "Zl", "Zp")  # of Unicode: signs that steer a terminal, halves of signs, ends of lines
-FORMATS = ("voc", "coco", "yolo", "wider")
+FORMATS = ("voc", "coco", "yolo", "wider", "csv", "labelme", "cvat", "labelstudio")
+LOOKED_AT = 20  # files, to tell what a folder holds
 TRAIN, TEST = ("trainval", "train"), ("test", "val", "valid", "validation")  # names of splits
 PAIRS = [
     ("trainval", "test"),
     *(("train", name) for name in ("val", "valid", "validation", "test")),
 ]  # the preferred first
 LAYOUT = """\
-  voc   FOLDER/JPEGImages and FOLDER/Annotations with an .xml for each picture
-  coco  FOLDER/annotations/*.json (or FOLDER/*.json), and the pictures
-  yolo  FOLDER/images and FOLDER/labels with a .txt for each picture
-  wider FOLDER/wider_face_split/wider_face_train_bbx_gt.txt and FOLDER/WIDER_train/images"""
+  voc         an .xml of <annotation> for each picture, in Annotations or elsewhere
+  coco        a .json with "images", "annotations" and "categories"
+  yolo        a .txt with `class x y width height` for each picture
+  wider       wider_face_split/wider_face_train_bbx_gt.txt and WIDER_train/images
+  csv         a table with columns filename, class, xmin, ymin, xmax, ymax
+  labelme     a .json with "shapes" and "imagePath" for each picture
+  cvat        an .xml of <annotations> with an <image> for each picture
+  labelstudio a .json with a list of tasks
+and the pictures, in the same folder or in folders of it"""
 
 
 @dataclass
@@ -53,6 +61,7 @@ class Pictures:
     format: str
     splits: dict[str, list[Picture]]
     listed: list[str] = field(default_factory=list)
+    without: list[Path] = field(default_factory=list)  # pictures beside these that nothing annotates
 
 
 @dataclass
@@ -66,66 +75,118 @@ class Split:
 
 
 def recognise(root: Path) -> str:
-    """The format of a folder.
+    """The format of a folder, or of one file of annotations, by what is in its files.
 
     Raises
     ------
     DataError
         For no folder, an empty one, one of no known format, or one of several.
     """
+    if root.is_file():
+        if kind := kind_of(root):
+            return kind
+        raise DataError(
+            f"{root} is no file of annotations that is known{lacking([root])}; what is looked for:\n{LAYOUT}"
+        )
     if not root.is_dir():
         raise DataError(f"there is no folder {root}; it must hold pictures and their annotations:\n{LAYOUT}")
-    there = sorted(path.name + "/" * path.is_dir() for path in root.iterdir() if not path.name.startswith("."))
-    if not there:
+    if not any(not path.name.startswith(".") for path in root.iterdir()):
         raise DataError(f"the folder {root} is empty; it must hold pictures and their annotations:\n{LAYOUT}")
-    signs = {"voc": is_voc, "coco": is_coco, "yolo": is_yolo, "wider": is_wider}
-    found = [name for name, seen in signs.items() if seen(root)]
-    if len(found) == 1:
-        return found[0]
-    seen = ", ".join(there[:8]) + (f" and {len(there) - 8} more" if len(there) > 8 else "")
-    if found:
-        raise DataError(f"{root} could be {' or '.join(found)}: say which with --format; it holds {seen}")
-    inner = [path.name for path in sorted(root.iterdir()) if path.is_dir() and any(s(path) for s in (is_voc, is_yolo))]
-    hint = f"; {' and '.join(inner)} in it could be meant" if inner else ""
-    if any(root.glob("*.xml")):
-        hint = (
-            "; its .xml files look like VOC's: move them to a folder Annotations in it, and the pictures to JPEGImages"
-        )
-    raise DataError(f"{root} is none of the known formats{hint}. It holds {seen}; what is looked for:\n{LAYOUT}")
+    if wider_lists(root):
+        return "wider"
+    files = Files(root)
+    kinds = list(kinds_in(files))
+    texts = yolo_texts(files)
+    if (names_file(files) and texts) or any(is_yolo(path) for path in islice(texts.values(), LOOKED_AT)):
+        kinds.append("yolo")
+    if len(kinds) > 1 and "csv" in kinds:
+        kinds.remove("csv")  # tables beside other annotations are made from these
+    seen = ", ".join(f"{count} {suffix or 'without an ending'}" for suffix, count in endings(files))
+    if len(kinds) > 1:
+        raise DataError(f"{root} could be {' or '.join(kinds)}: say which with --format; it holds {seen}")
+    if not kinds:
+        there = lacking([*files.ending(".csv"), *files.ending(".xml", ".json")]) + beside(root)
+        raise DataError(f"{root} is none of the known formats{there}. It holds {seen}; what is looked for:\n{LAYOUT}")
+    return kinds[0]
 
 
-def is_voc(root: Path) -> bool:
-    return (root / "Annotations").is_dir() and any((root / "Annotations").glob("*.xml"))
+def endings(files: Files) -> list[tuple[str, int]]:
+    """The endings of the names of files and how many have each, the most frequent first."""
+    return Counter(path.suffix.lower() for path in files.all).most_common(6)
 
 
-def is_coco(root: Path) -> bool:
-    return bool(coco_files(root))
+def lacking(paths: Sequence[Path]) -> str:
+    """What the first of some files lacks to be one of annotations, for an error."""
+    for path in paths:
+        if path.suffix.lower() == ".csv":
+            with suppress(DataError):
+                if lacks := Table(path).lacks:
+                    return f": {path.name} has no column {' and no '.join(lacks)}"
+        elif path.suffix.lower() == ".xml" and not first_tag(path):
+            return f": {path.name} is not XML"
+    return f": its {paths[0].suffix} files are none of VOC, CVAT, COCO, LabelMe or Label Studio" if paths else ""
 
 
-def is_yolo(root: Path) -> bool:
-    if any((root / name / "labels").is_dir() for name in ("", *TRAIN, *TEST)):
-        return True
-    with_text = (p for p in root.iterdir() if p.suffix.lower() in PICTURES and p.with_suffix(".txt").is_file())
-    return next(with_text, None) is not None
-
-
-def is_wider(root: Path) -> bool:
-    return bool(wider_lists(root))
+def beside(root: Path) -> str:
+    """The annotations that lie not in a folder of pictures, but beside it, for an error."""
+    home = root.resolve().parent
+    with suppress(OSError):
+        for path in sorted(path for path in home.iterdir() if path.suffix.lower() in (".json", ".csv", ".xml"))[
+            :LOOKED_AT
+        ]:
+            if kind := kind_of(path):
+                return f"; {path.name} beside it is a file of {kind}: give --data {shlex.quote(str(root.parent / path.name))}"
+        for name in ("annotations", "Annotations", "labels", "xml", "xmls"):
+            if (home / name).is_dir():
+                return f"; the folder {name} beside it may hold its annotations: give --data {shlex.quote(str(root.parent))}"
+    return ""
 
 
 def read(root: Path, format: str, more: Sequence[str] = ()) -> Pictures:
     """The pictures of a folder of a format, one of FORMATS; more: names of splits that are looked for beside the usual ones.
 
-    Raises DataError for a folder that cannot be read.
+    root: the folder, or one file of annotations, whose pictures are in its folder. Raises DataError where it cannot be read.
     """
-    readers: dict[str, Callable[[Path, Sequence[str]], Pictures]]
-    readers = {"voc": voc, "coco": coco, "yolo": yolo, "wider": wider}
-    if format not in readers:
+    if format not in FORMATS:
         raise DataError(f"the format of a folder is one of {', '.join(FORMATS)}, not {format!r}")
-    pictures = readers[format](root, [*dict.fromkeys((*TRAIN, *TEST, *filter(None, more)))])
+    known = [*dict.fromkeys((*TRAIN, *TEST, *filter(None, more)))]
+    if not root.exists():
+        raise DataError(f"there is no folder {root}; it must hold pictures and their annotations:\n{LAYOUT}")
+    if format == "wider":
+        pictures = wider(root)
+    elif format == "voc" and root.is_dir() and (root / "JPEGImages").is_dir() and (root / "Annotations").is_dir():
+        pictures = voc(root, known)
+    else:
+        files = Files(root if root.is_dir() else root.parent)
+        paths = [root] if root.is_file() else kinds_in(files).get(format, [])
+        if format == "yolo":
+            pictures = yolo(files, known)
+        elif format == "coco":
+            pictures = coco(files, paths, known)
+        else:
+            pictures = by_split(format, READERS[format](files, paths), files, known)
+        used = {picture.scene.path for pictures_of in pictures.splits.values() for picture in pictures_of}
+        homes = {path.parent for path in used}
+        pictures.without = [path for path in files.pictures if path.parent in homes and path not in used]
     if not any(pictures.splits.values()):
         raise DataError(f"{root} holds no annotated picture; what is looked for:\n{LAYOUT}")
     return pictures
+
+
+def by_split(format: str, annotated: Iterable[Annotated], files: Files, known: Sequence[str]) -> Pictures:
+    """Pictures by the split that their file gives them, else by a folder in their path whose name is one of a split's."""
+    splits: dict[str, list[Picture]] = {}
+    for one in annotated:
+        split = one.split or folder_split(one.scene.path, files, known)
+        splits.setdefault(split, []).append(Picture(one.scene, one.classes))
+    return Pictures(format, splits)
+
+
+def folder_split(path: Path, files: Files, known: Sequence[str]) -> str:
+    """The name of the split in the path of a picture; "" where none of its folders has one."""
+    with suppress(ValueError):  # it is not in the folder
+        return next((name for name in path.relative_to(files.root).parts[:-1] if name in known or usual(name)), "")
+    return ""
 
 
 def named(scenes: Iterable[Scene], names: dict[int, str]) -> list[Picture]:
@@ -155,8 +216,6 @@ def voc(root: Path, known: Sequence[str]) -> Pictures:
 
 def voc_classes(folder: Path) -> set[str]:
     """The names of the classes of all objects; an annotation that cannot be parsed is named later, as a picture's."""
-    if not folder.is_dir():
-        raise DataError(f"there is no folder {folder}, where VOC keeps its .xml files")
     names: set[str] = set()
     for path in folder.glob("*.xml"):
         with suppress(ModelError, ElementTree.ParseError, ValueError, LookupError):
@@ -168,66 +227,53 @@ def voc_classes(folder: Path) -> set[str]:
 # COCO
 
 
-def coco_files(root: Path) -> list[Path]:
-    """The .json files of instances: those of annotations/, of the folder itself, or of its folders."""
-    for pattern in ("annotations/instances_*.json", "annotations/*.json", "*.json", "*/_annotations.coco.json"):
-        if found := sorted(path for path in root.glob(pattern) if path.is_file() and b'"images"' in read_file(path)):
-            return found
-    return []
-
-
-def coco(root: Path, known: Sequence[str]) -> Pictures:
-    """A COCO folder; each .json is a split, called as the file or, by Roboflow, as its folder."""
-    paths = coco_files(root)
+def coco(files: Files, paths: Sequence[Path], known: Sequence[str]) -> Pictures:
+    """COCO's tables; each .json is a split, called as the file or, by Roboflow, as its folder."""
     if not paths:
-        raise DataError(f"{root} has no .json file of COCO's instances, in annotations/ or beside the pictures")
+        raise DataError(f"{files.root} has no .json file of COCO's instances")
     splits: dict[str, list[Picture]] = {}
     listed: dict[str, None] = {}
     for path in paths:
         name = path.parent.name if path.name.startswith("_annotations") else path.stem.replace("instances_", "")
-        scenes, names = read_coco(path, name, pictures_beside(path, name, root))
-        splits[name if len(paths) > 1 or usual(name) or name in known else ""] = named(scenes, names)
+        scenes, names = read_coco(path, name, find=partial(files.picture, beside=path, split=name))
+        split = name if len(paths) > 1 or usual(name) or name in known else ""
+        splits.setdefault(split, []).extend(named(scenes, names))
         listed |= dict.fromkeys(names.values())
     return Pictures("coco", splits, list(listed))
-
-
-def pictures_beside(path: Path, split: str, root: Path) -> Path:
-    """The folder that a .json of COCO means by the names of its pictures."""
-    text = read_file(path).decode("utf-8", "replace")
-    match = re.search(r'"file_name"\s*:\s*(?=")', text)
-    first = ""
-    with suppress(ValueError):  # which `read_coco` names
-        first = json.JSONDecoder().raw_decode(text, match.end())[0] if match else ""
-    tried = [root / split, root / "images" / split, root / "images", root, path.parent]
-    tried += sorted(folder for folder in root.iterdir() if folder.is_dir())
-    with suppress(OSError, ValueError):  # no name of a file
-        return next((folder for folder in tried if first and os.path.isfile(folder / first)), root)
-    return root
 
 
 # YOLO
 
 
-def yolo(root: Path, known: Sequence[str]) -> Pictures:
-    """A YOLO folder: images/ and labels/, with or without folders of splits below or above them, or all in one folder."""
-    splits = [name for name in known if (root / "images" / name).is_dir() or (root / name / "images").is_dir()]
-    read_splits = {split: read_yolo(root, split) for split in splits or [""]}
-    listed = next((list(names.values()) for _, names in read_splits.values() if names), []) or yaml_names(root)
-    return Pictures("yolo", {s: yolo_named(scenes, listed) for s, (scenes, _) in read_splits.items()}, listed)
-
-
-def yolo_named(scenes: list[Scene], listed: list[str]) -> list[Picture]:
-    """YOLO's scenes with names; without any list of names those of the numbers, for --classes to name."""
-    if listed:
-        return named(scenes, dict(enumerate(listed, 1)))
-    return [Picture(scene, [str(label - 1) for label in scene.labels]) for scene in scenes]
-
-
-def yaml_names(root: Path) -> list[str]:
-    """The `names` of a data.yaml, as Ultralytics and Roboflow write it: a list in brackets, of lines, or by numbers."""
-    path = next(
-        (p for p in (root / "data.yaml", root / "dataset.yaml", *sorted(root.glob("*.yaml"))) if p.is_file()), None
+def yolo(files: Files, known: Sequence[str]) -> Pictures:
+    """Pictures and texts of YOLO: beside each other, in images/ and labels/, or wherever a text is called as one picture."""
+    texts = yolo_texts(files)
+    listed = (
+        [name.strip() for name in read_text(path).splitlines()] if (path := names_file(files)) else yaml_names(files)
     )
+    listed = [name for name in listed if name]
+    homes = {picture.parent for picture in texts}
+    splits: dict[str, list[Picture]] = {}
+    for picture in (path for path in files.pictures if path.parent in homes):
+        scene = yolo_scene(picture, texts.get(picture, picture.with_suffix(".txt")), listed)
+        splits.setdefault(folder_split(picture, files, known), []).append(yolo_named(scene, listed))
+    return Pictures("yolo", splits, listed)
+
+
+def yolo_named(scene: Scene, listed: list[str]) -> Picture:
+    """One of YOLO's scenes with names; without any list of names those of the numbers, for --classes to name."""
+    return Picture(scene, [listed[label - 1] if listed else str(label - 1) for label in scene.labels])
+
+
+def names_file(files: Files) -> Path | None:
+    """The list of the classes of YOLO, a name in each line."""
+    return next((path for path in files.ending(".txt", ".names") if path.name in ("classes.txt", "obj.names")), None)
+
+
+def yaml_names(files: Files) -> list[str]:
+    """The `names` of a data.yaml, as Ultralytics and Roboflow write it: a list in brackets, of lines, or by numbers."""
+    paths = files.ending(".yaml", ".yml")
+    path = next((p for p in paths if p.name in ("data.yaml", "dataset.yaml")), paths[0] if paths else None)
     if path is None:
         return []
     text = read_file(path, "text_bytes").decode("utf-8", "replace")
@@ -258,7 +304,7 @@ def uncommented(text: str) -> str:
 # WIDER FACE
 
 
-def wider(root: Path, known: Sequence[str]) -> Pictures:
+def wider(root: Path) -> Pictures:
     """A WIDER FACE folder; each of its lists of boxes is a split."""
     splits = {split: read_wider(root, split) for split in wider_lists(root)}
     return Pictures("wider", {split: named(scenes, names) for split, (scenes, names) in splits.items()}, ["face"])

@@ -115,6 +115,7 @@ class Made:
     counts: dict[str, Counter[int]] = field(default_factory=dict)  # {split: objects by label}
     pictures: dict[str, int] = field(default_factory=dict)
     without: int = 0  # pictures to learn from that have no object
+    unannotated: int = 0  # pictures beside these that no annotation names
     difficult: int = 0
     skipped: list[str] = field(default_factory=list)
     clipped: list[str] = field(
@@ -171,6 +172,7 @@ def create(wish: Wish, tell: Tell = lambda what, done, all: None) -> Made:
     split = folders.choose(pictures, wish.share, wish.seed, wish.train, wish.test)
     classes = folders.settle(pictures, split, wish.classes, wish.source, wish.leave_out)
     made = Made(wish, format, split.origin, classes, size, dropped=split.dropped)
+    made.unannotated = len(pictures.without)
     train = {str(picture.scene.path) for picture in split.train}
     made.shared = sum(str(picture.scene.path) in train for picture in split.test)
     wish.out.parent.mkdir(parents=True, exist_ok=True)
@@ -227,6 +229,8 @@ def write_pictures(made: Made, split: folders.Split, folder: Path, tell: Tell) -
         made.counts[kind] = Counter(label for scene in used for label in scene.labels)
         made.clipped += [line for scene in used for line in scene.clipped]
         made.thin += [line for scene in used for line in scene.thin]
+        lines = [storable(scene.path.as_posix()) for scene in sorted(used, key=lambda scene: str(scene.path))]
+        (folder / f"{kind}.txt").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
         if kind == "train":
             made.difficult = sum(sum(scene.difficult) for scene in used)
             corners = [scene.boxes()[:, 2:6] for scene in used]

@@ -158,6 +158,7 @@ Average precision by class, and detection in a picture:
 | deploy.prototxt | the net for detection |
 | train.sh | the line that trains, from wherever it is called |
 | train_lmdb, test_lmdb | the pictures and their boxes |
+| train.txt, test.txt | which pictures these are, a path in each line; `boxpresso test` takes them as `--set` |
 | labelmap.prototxt, labels.txt | the names of the classes |
 | start.caffemodel | what fits of the weights that were given, if any were |
 | snapshots | where weights are written; those of the best test end in _best |

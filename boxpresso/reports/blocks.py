@@ -65,7 +65,7 @@ class Wire:
 
 
 @dataclass
-class Graph:
+class BlockGraph:
     """The boxes of a net in its order, and the wires between them. loose: by the id of a box, what it gives and nobody reads.
     root: all of it, folded; nothing of a graph that cannot be drawn."""
 
@@ -75,7 +75,7 @@ class Graph:
     root: Block = field(default_factory=lambda: Block("", []))
 
 
-def graph_of(net: Net) -> Graph:
+def graph_of(net: Net) -> BlockGraph:
     """The graph of a net, without the Split layers that the Net adds itself."""
     boxes: list[Box] = []
     wires: list[Wire] = []
@@ -100,7 +100,7 @@ def graph_of(net: Net) -> Graph:
                     wires.append(Wire(maker[name], box, name, net.blobs[name].shape))
                 read.add(name)
         maker.update(dict.fromkeys(tops, box))
-    graph = Graph(boxes, wires)
+    graph = BlockGraph(boxes, wires)
     for name, box in maker.items():
         if name not in read and name not in copies:
             graph.loose.setdefault(id(box), []).append((name, net.blobs[name].shape))

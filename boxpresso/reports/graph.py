@@ -15,7 +15,7 @@ from typing import Any
 from ..layers.core import Layer, Trait
 from ..net import Net
 from ..summary import Shape
-from .blocks import Block, Box, Graph, Item, Wire, boxes_of, family
+from .blocks import Block, BlockGraph, Box, Item, Wire, boxes_of, family
 from .layout import FOOT, GAP_X, GAP_Y, MARGIN, THREAD, End, lay_out, path, place
 from .page import TIMES, count, escape, shape_text
 
@@ -46,7 +46,7 @@ class Drawing:
     """What is drawn of a graph: SVG elements by their parent, and what report.js needs to lay out blocks again."""
 
     net: Net
-    graph: Graph
+    graph: BlockGraph
     cost: Cost
     numbers: dict[int, int] = field(default_factory=dict)  # of a layer of the net: that of its card
     data: dict[str, Any] = field(default_factory=dict)
@@ -54,7 +54,7 @@ class Drawing:
     free: Iterator[int] = field(default_factory=lambda: itertools.count(1))
 
 
-def draw(net: Net, graph: Graph, cost: Cost, numbers: Mapping[int, int]) -> str:
+def draw(net: Net, graph: BlockGraph, cost: Cost, numbers: Mapping[int, int]) -> str:
     """The graph as an SVG element and the data of its blocks."""
     drawing = Drawing(net, graph, cost, dict(numbers))
     sources: dict[int, list[Wire]] = {}

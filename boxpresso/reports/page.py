@@ -14,7 +14,7 @@ from html import escape as html_escape
 from pathlib import Path
 
 from ..proto.errors import BoxpressoError
-from ..proto.files import beside
+from ..proto.files import beside, replacing
 
 TIMES = "\u00d7"  # the sign between the numbers of a shape
 ODD = re.compile("[^\t\n\x20-\x7e\x80-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # no character of an XML document
@@ -184,12 +184,5 @@ def check_place(path: str | os.PathLike[str]) -> None:
 
 def write_page(path: str | os.PathLike[str], text: str) -> None:
     """Writes a report, whole or not at all. Raises BoxpressoError that names the file."""
-    place = Path(os.path.realpath(path))
-    part = beside(place, ".part")
-    try:
+    with replacing(path, "the report ") as part:
         part.write_text(text, encoding="utf-8", errors="replace", newline="\n")
-        os.replace(part, place)
-    except OSError as error:
-        raise BoxpressoError(f"cannot write the report {path}: {error.strerror}") from error
-    finally:
-        part.unlink(missing_ok=True)

@@ -6,7 +6,7 @@ Programs run what a plan does not have in this way; without a plan the two loops
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Protocol
 
@@ -16,7 +16,7 @@ from ..graph.graph import Source
 from ..layers.core import Layer
 from ..layers.core.layer import Room
 from ..layers.core.lowering import Same
-from .training import TrainingChain
+from .training import TrainingChain, find_chains
 
 Fit = Callable[[Layer, Sequence[str], Mapping[str, Blob], Callable[[], None]], None]
 
@@ -38,6 +38,13 @@ class Ledger(Room, Protocol):
         """Counts a top to which a forward is about to give so many elements."""
 
 
+class Keeper(Protocol):
+    """What runs a net by a plan, and leaves blobs out: run/runner.py has it."""
+
+    def asked(self, blob: Blob) -> None:
+        """Called before a script gets the data of a blob: makes it what it is to be."""
+
+
 class Layers(Source):
     """The layers of a net, made one after another by `append`.
 
@@ -53,6 +60,8 @@ class Layers(Source):
         Blobs that no layer reads, in the order of their creation.
     chains
         Layers that train together, by their numbers.
+    keeper
+        What runs the net by a plan, if anything does.
     at_work
         True while the net itself uses its blobs, and no script.
     """
@@ -72,6 +81,9 @@ class Layers(Source):
         self.shared: dict[str, tuple[Layer, int]] = {}
         self.unread: dict[str, None] = {}
         self.chains: dict[int, TrainingChain] = {}
+        self.inside: dict[int, TrainingChain] = {}  # that leave a blob out, by the blob's id
+        self.keeper: Keeper | None = None
+        self.parameters: set[int] = set()  # ids of blobs that are parameters
         self.at_work = AtWork()
         self.left: list[list[tuple[int, ...]]] = []  # shapes of each layer's tops, by it: a script may reshape them
 
@@ -87,7 +99,7 @@ class Layers(Source):
         bottom, top = [self.blobs[name] for name in bottoms], list(tops.values())
         layer.memory = self.memory
         for blob in tops.values():
-            blob._room = self.memory.grow
+            blob._holder = self
         if fit is not None:
             fit(layer, bottoms, self.blobs, self.reshape_changed)
         with named(layer):
@@ -105,7 +117,15 @@ class Layers(Source):
         self.loss_weights.append(loss_weights(layer, len(tops)))
         share_parameters(layer, self.shared)
         for blob in layer.blobs:
-            blob._watch = self.hand_out_parameter
+            blob._holder = self
+        self.parameters.update(map(id, layer.blobs))
+
+    def train_together(self, outputs: Collection[str]) -> None:
+        """Finds the layers that train together; `outputs`, names of blobs, are not left out."""
+        self.chains = find_chains(
+            self.layers, self.names, self.bottoms, self.tops, outputs, self.loss_weights, self.at_work
+        )
+        self.inside = {id(blob): chain for chain in self.chains.values() for blob in chain.inside}
 
     def reshape_changed(self) -> None:
         """Reshapes the layers that were made, as far as one of their bottoms has another shape."""
@@ -131,12 +151,33 @@ class Layers(Source):
                 maker.reshape(self.bottoms[i], self.tops[i])
             self.reshape_changed()  # what shares memory with its other tops
 
-    def hand_out_parameter(self, blob: Blob) -> bool:
-        """Called before somebody gets the data of a parameter; whether that is a script, which may change them from then on."""
-        if self.at_work:
+    # What a script sees
+
+    def asked(self, blob: Blob, diff: bool) -> bool:
+        """Called before somebody gets an array of a blob or parameter: makes it what it is to be.
+
+        Whether it goes to a script, whose changes are to be seen: those of a parameter, of a blob that a plan or a chain reads.
+        """
+        chain = self.inside.get(id(blob))
+        if chain is not None and chain.hides(blob):
+            chain.look()
+        if self.at_work or diff:
             return False
-        blob._data.remember()
-        return True
+        if id(blob) in self.parameters:
+            blob._data.remember()
+            return True
+        if self.keeper is not None:
+            self.keeper.asked(blob)
+            return True
+        readers = [chain for chain in dict.fromkeys(self.chains.values()) if chain.links.bottom._data is blob._data]
+        for chain in readers:
+            chain.leave()
+        return bool(readers)
+
+    def grow(self, blob: Blob, count: int) -> None:
+        """Called before a blob gets a shape of so many elements; parameters are counted when they are made."""
+        if id(blob) not in self.parameters:
+            self.memory.grow(blob, count)
 
     # Running them
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..device import Blob, Buffer, Device, Kernels
+from ..device import Blob, Buffer, Device, Kernels, Versions
 from ..device.chain import CHAIN
 from ..device.host import Cpu
 from ..graph.connect import named
@@ -92,9 +92,7 @@ class Runner:
         # Layers whose tops, which others read, get other shapes in a forward, or were seen to do so.
         self.dynamic = self.choosing()
         self.parameters = list({id(b): b for layer in source.layers for b in layer.blobs}.values())
-        self.packed: list[
-            tuple[Blob, Buffer, int]
-        ] = []  # parameters, and the versions of them that the plan works with
+        self.packed = Versions()  # of the parameters, that the plan works with
         # The net as it stands: what each layer reads and writes, and who writes a value.
         steps = plain(source, ()).steps
         self.reads = [step.reads for step in steps]
@@ -127,8 +125,7 @@ class Runner:
         self.ran_once: dict[
             int, list[Blob | None]
         ] = {}  # those that have in this forward, and what of theirs is overwritten
-        for blob in source.blobs.values():
-            blob._watch = self.asked
+        source.keeper = self
 
     # Planning
 
@@ -160,7 +157,7 @@ class Runner:
         with self.at_work:
             for part in self.parts:
                 self.prepare(part)
-        self.packed = [(blob, blob._data, blob._data.used_by(self)) for blob in self.parameters]
+        self.packed = Versions(self.parameters, self)
 
     def prepare(self, part: Part) -> None:
         """Packs the weights of a part's plan, and makes its factors for the channels that the blobs have now."""
@@ -282,8 +279,8 @@ class Runner:
 
     def changed(self) -> bool:
         """Whether the plan works with other versions of the parameters than there are now."""
-        changes = [blob._data is not buffer or buffer.settle() != version for blob, buffer, version in self.packed]
-        return any(changes)  # all of them settled
+        self.packed.settle()
+        return self.packed.old
 
     def program(self, part: Part) -> CpuProgram | None:
         """The program of a part for the shapes of what it reads; None where that is empty."""
@@ -435,10 +432,8 @@ class Runner:
 
     # What a script sees
 
-    def asked(self, blob: Blob) -> bool:
-        """Called before somebody gets the data of a blob; whether that is a script, for which it is then as it should be."""
-        if self.at_work:
-            return False
+    def asked(self, blob: Blob) -> None:
+        """Called before a script gets the data of a blob: makes it what it is to be."""
         name = self.names[id(blob)]
         self.touched = self.touched or name in self.fixed
         if name in self.stale:
@@ -449,7 +444,6 @@ class Runner:
             with self.at_work:
                 for used in self.users.get(id(blob._data), ()):
                     self.put_aside(used)
-        return True
 
     def put_aside(self, name: str) -> None:
         """Copies a blob as the last forward has left it, for others are computed from it and a script may change it."""
@@ -466,7 +460,8 @@ class Runner:
         """A blob's memory under a shape that it had."""
         result = Blob(shape, self.dtype, self.device)
         result.share_data(blob)
-        if any(buffer is blob._data for _, buffer, _ in self.packed):  # a Parameter's top, which is its parameter
+        # A Parameter's top is its parameter.
+        if any(buffer is blob._data for buffer in self.packed.buffers.values()):
             result._data = self.as_it_was(blob._data)
         return result
 
@@ -494,8 +489,8 @@ class Runner:
             with named(layer), self.as_packed(layer):
                 layer.reshape(bottoms, tops)
                 layer.forward(bottoms, tops)
-            given = zip(self.writes[i], tops)
-            self.computed.update((v, top) for v, top in given if i in needed or v not in self.available)
+            pairs = zip(self.writes[i], tops)
+            self.computed.update((v, top) for v, top in pairs if i in needed or v not in self.available)
             self.source.seen[i] = ()  # the layer has been reshaped for other blobs
         for name, value in values.items():
             result, blob = self.value(self.root(value)), self.source.blobs[name]
@@ -520,7 +515,7 @@ class Runner:
     def as_packed(self, layer: Layer) -> Iterator[None]:
         """While a layer has the parameters that the last forward had."""
         now = [(blob, blob._data) for blob in layer.blobs]
-        had = {id(blob): buffer for blob, buffer, _ in self.packed}
+        had = self.packed.buffers
         for blob, buffer in now:
             blob._data = self.as_it_was(had.get(id(blob), buffer))
         try:
@@ -588,6 +583,10 @@ def wants_bf16(precision: str | None, device: Device, dtype: Any, planned: bool)
     if precision == "int8" and not can_int8(device, dtype, planned):
         raise DeviceError(
             f"precision='int8' needs the CPU, float32, phase TEST and optimize; this is {device.describe()}"
+        )
+    if precision == "bf16" and device.reproducible:
+        raise DeviceError(
+            "precision='bf16' is not reproducible: CPUs add products of bfloat16 in orders of their own (docs/reproducible.md)"
         )
     if precision == "bf16" and not (planned and dtype == np.float32 and bf16_available(device)):
         raise DeviceError(

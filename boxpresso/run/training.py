@@ -7,8 +7,7 @@ that a chain reads may change it: the rest of that pass, and each pass while the
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Sequence
 
 from ..device import Blob
 from ..graph.connect import AtWork
@@ -17,10 +16,25 @@ from ..layers.core.training import LONGEST, Link, Together
 
 
 class TrainingChain:
-    """Layers of a Net that train together: how far its layers have come in this pass."""
+    """Layers of a Net that train together: how far its layers have come in this pass.
 
-    def __init__(self, first: int, links: Together) -> None:
-        self.at_work = AtWork()  # the net's, once it watches
+    Parameters
+    ----------
+    first
+        The number of its first layer.
+    links
+        What runs them.
+    at_work
+        The net's.
+
+    Attributes
+    ----------
+    inside
+        The blobs of which some time it `hides` what its layers one by one would have left there.
+    """
+
+    def __init__(self, first: int, links: Together, at_work: AtWork) -> None:
+        self.at_work = at_work
         self.first, self.links, self.last = first, links, len(links.links) - 1
         self.forwards = -1  # the last link that has gone forward; all of them: `last`
         self.backwards = self.last + 1  # the last that has gone backward
@@ -29,9 +43,7 @@ class TrainingChain:
         self.settling = False
         self.shapes: dict[int, tuple[Blob, tuple[int, ...]]] = {}  # its blobs in the last forward, by their ids
         self.sizes: tuple[int, ...] = ()  # of the last forward
-        self.outer: Callable[[Blob], bool | None] | None = None  # the watch of the last top, but while it is half done
-        for blob in links.hidden:
-            blob._watch = blob._watch_diff = self.look
+        self.inside = [*links.hidden, *[link.top for link in links.links[:-1] if link.top is links.top][:1]]
 
     def forward(self, i: int) -> bool:
         """Layer `i` of the net goes forward; False where it has to do so by itself."""
@@ -45,14 +57,12 @@ class TrainingChain:
         self.sizes = self.links.sizes
         if step == 0:
             self.links.statistics()
-            self.watch_inside(self.look)
         elif step != self.forwards + 1:  # a pass that began inside
-            self.look(None)
+            self.look()
             return False
-        elif step == self.last:
-            self.watch_inside(None)
-            self.links.apply()
         self.forwards, self.backwards = step, self.last + 1
+        if step == self.last:
+            self.links.apply()
         return True
 
     def backward(self, i: int, runs: Sequence[bool], needs: Sequence[Sequence[bool]]) -> bool:
@@ -65,7 +75,7 @@ class TrainingChain:
             return False
         follows = step in (self.last, self.backwards - 1) and self.forwards == self.last
         if not follows or not (all(propagate) or step == 0 or links.links[step].layer is links.scale):
-            self.look(None)
+            self.look()
             return False
         if step == self.last:
             scale = next((j for j, link in enumerate(links.links) if link.layer is links.scale), None)
@@ -81,22 +91,16 @@ class TrainingChain:
         self.backwards = step
         return True
 
-    def watch_inside(self, look: Callable[[Blob], None] | None) -> None:
-        """A last top that earlier layers write too does not hold their values until it holds the last one's."""
-        top = self.links.top
-        if any(link.top is top for link in self.links.links[:-1]):
-            if look is not None and top._watch != self.look:
-                self.outer = top._watch
-            top._watch = look or self.outer
+    def hides(self, blob: Blob) -> bool:
+        """Whether a blob of `inside` has not what its layers one by one would have left there: the last top, which earlier
+        layers write too, in the midst of a forward."""
+        return blob is not self.links.top or 0 <= self.forwards < self.last
 
-    def look(self, blob: Blob | None) -> None:
+    def look(self) -> None:
         """Somebody looks inside: everything is as without a chain, now and from now on."""
-        if self.settling or (self.apart and self.at_work):  # its own layers look
+        if self.settling or self.open or (self.apart and self.at_work):  # its own layers look
             return
         self.open = True
-        for hidden in self.links.hidden:
-            hidden._watch = hidden._watch_diff = None
-        self.watch_inside(None)
         if not self.apart:
             self.settle()
 
@@ -128,32 +132,14 @@ class TrainingChain:
                 blob.shape = shape
 
 
-def watch_bottoms(chains: Mapping[int, TrainingChain], blobs: Iterable[Blob], at_work: AtWork) -> None:
-    """Makes chains see when a script asks for what they read, under whichever name."""
-    readers: dict[int, list[TrainingChain]] = {}
-    for chain in dict.fromkeys(chains.values()):
-        chain.at_work = at_work
-        readers.setdefault(id(chain.links.bottom._data), []).append(chain)
-
-    def asked(of: Sequence[TrainingChain], blob: Blob) -> bool:
-        if at_work:
-            return False
-        for chain in of:
-            chain.leave()
-        return True
-
-    for blob in blobs:
-        if id(blob._data) in readers and blob._watch is None:
-            blob._watch = functools.partial(asked, readers[id(blob._data)])
-
-
 def find_chains(
     layers: Sequence[Layer],
     names: Sequence[tuple[list[str], list[str]]],
     bottoms: Sequence[Sequence[Blob]],
     tops: Sequence[Sequence[Blob]],
-    seen: Sequence[str],
+    seen: Collection[str],
     loss_weights: Sequence[Sequence[float]],
+    at_work: AtWork,
 ) -> dict[int, TrainingChain]:
     """{number of a layer: the chain that it is in}.
 
@@ -161,6 +147,8 @@ def find_chains(
     ----------
     layers, names, bottoms, tops, loss_weights
         Of the net, layer by layer.
+    at_work
+        The net's.
     seen
         The net's outputs, which are not left out.
     """
@@ -191,6 +179,6 @@ def find_chains(
             if names[end - 1][0] == names[end - 1][1] and any(names[end - 1][1] == tops for _, tops in names[end:]):
                 together = links[0].layer.training_chain(links[: len(together.links) - 1])
         if together is not None:
-            chain = TrainingChain(i, together)
+            chain = TrainingChain(i, together, at_work)
             chains.update(dict.fromkeys(range(i, i + len(together.links)), chain))
     return chains

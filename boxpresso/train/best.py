@@ -13,7 +13,7 @@ import numpy as np
 
 from ..net.net import Net
 from ..proto import SolverParameter, files
-from ..proto.errors import ModelError
+from ..proto.errors import BoxpressoError, ModelError
 from .log import Log
 
 Values = Mapping[str, "np.ndarray[Any, Any]"]
@@ -101,10 +101,7 @@ class Best:
                 self.best = best if best.iteration <= iteration else None
 
     def see(self, net: Net, tested: Net, values: Values, iteration: int) -> bool:
-        """Keeps the weights of `net` where the means of a test are better than any before.
-
-        Returns whether there were as many tests without a better one as the patience allows.
-        """
+        """Keeps the weights of `net` where the means of a test are better than any before; returns `enough`."""
         self.last = score_of(tested, values, self.param, iteration)
         if self.last is None:
             return False
@@ -112,13 +109,18 @@ class Best:
             try:
                 net.save(self.path)
                 files.write_text(self.note, json.dumps(asdict(self.last)) + "\n")
-            except (OSError, ModelError) as error:  # a full disk: the training goes on
+            except BoxpressoError as error:  # a full disk: the training goes on
                 self.log(f"The weights of the best test cannot be kept: {error}")
                 return False
             self.best, self.worse = self.last, 0
             self.log(f"Best test so far, {self.best}: {self.path}")
             return False
         self.worse += 1
+        return self.enough
+
+    @property
+    def enough(self) -> bool:
+        """Whether there were as many tests without a better one as the patience allows."""
         return self.patience is not None and self.worse >= self.patience
 
     def summary(self) -> str:

@@ -20,7 +20,7 @@ NUMBER = r"(-?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?|nan|inf))"
 ITERATION, LOSS = re.compile(r"Iteration (\d{1,18})\b", re.I), re.compile(rf", loss = {NUMBER}", re.I)
 RATE = re.compile(rf"Iteration (\d{{1,18}}), lr = {NUMBER}", re.I)
 TESTING = re.compile(r"Iteration (\d{1,18}), Testing net \(#(\d{1,18})\)")
-CLASS = re.compile(rf"(?:^|\] )(class\d+): {NUMBER}\s*$", re.I)  # of a test with show_per_class_result
+CLASS = re.compile(rf"(?:^|\] )(class\d+): {NUMBER}(?: \((.*)\))?\s*$", re.I)  # of a test with show_per_class_result
 OUTPUT = re.compile(rf"Test net output #\d+: (\S+) = {NUMBER}", re.I)
 SPEED = re.compile(rf"Iteration (\d{{1,18}}) \({NUMBER} iter/s", re.I)
 END = re.compile(r"(?:^|\] )(Optimization (?:Done|stopped early)\.|Training ends early .*)")
@@ -28,12 +28,15 @@ Points = list[tuple[int, float]]
 LINE = 2**16  # bytes of a line that are looked at
 HIGHEST = 1e100  # matplotlib cannot draw up to the largest number
 MOST = 24  # curves of a kind that are drawn
+NAMED = 10  # classes that are drawn in a colour, with their names
 
 
 @dataclass
 class Curves:
-    """Points (iteration, value), in the order of the log; the tests' by net and output, or class; speed is in iterations a
-    second. end: the line that says that training is over, or nothing."""
+    """Points (iteration, value), in the order of the log; the tests' by net and output, or name of the class.
+
+    speed: in iterations a second. end: the line that says that training is over, or nothing.
+    """
 
     loss: Points = field(default_factory=list)
     rate: Points = field(default_factory=list)
@@ -90,8 +93,9 @@ class Reader:
             self.testing = int(match[1]), int(match[2])
         elif self.testing and (match := OUTPUT.search(line) or CLASS.search(line)):
             at, net = self.testing
-            name = match[1] if net == 0 else f"{match[1]} (net {net})"
             table = curves.tests if match.re is OUTPUT else curves.classes
+            name = (match[3] if table is curves.classes else None) or match[1]
+            name = name if net == 0 else f"{name} (net {net})"
             table.setdefault(name, []).append((at, float(match[2])))
         elif match := END.search(line):
             curves.end = match[1]
@@ -204,19 +208,30 @@ def draw(curves: Curves, title: str, figure: Any) -> None:
     if curves.losses:
         axes[0].legend()
     axes[0].set_ylabel("loss")
-    for i, (_, points) in enumerate(first(curves.classes, 10 * MOST) if curves.scores else ()):
-        axes[1].plot(*columns(points), color="#bbbbbb", linewidth=0.8, label=None if i else "each class")
-    for name, points in first(curves.scores):
-        axes[1].plot(*columns(points), "o-", label=label(name), markersize=4)
     if curves.scores:
-        axes[1].set_ylabel("test")
-        axes[1].legend()
+        draw_scores(curves, axes[1])
     axes[-1].plot(*columns(curves.rate), drawstyle="steps-post", color="#009e73")
     axes[-1].set_ylabel("learning rate")
     axes[-1].set_xlabel("iteration")
     axes[0].set_title(label(title))
     for panel in axes:
         panel.grid(alpha=0.3)
+
+
+def draw_scores(curves: Curves, axes: Any) -> None:
+    """The tests' outputs, and behind them the classes: the best and the worst of many by name, the others in grey."""
+    order = sorted(first(curves.classes, 10 * MOST), key=lambda item: -item[1][-1][1])
+    half = NAMED // 2
+    named = order if len(order) <= NAMED else order[:half] + order[-half:]
+    for name, points in first(curves.scores):
+        axes.plot(*columns(points), "o-", color="#000000", label=label(name), markersize=4, linewidth=1.8, zorder=3)
+    for i, (name, points) in enumerate(named):  # C0 to C9 are matplotlib's ten colours
+        axes.plot(*columns(points), color=f"C{i}", linewidth=1, label=f"{points[-1][1]:.3f} {label(name)}")
+    for i, (_, points) in enumerate(order[half:-half] if len(order) > NAMED else ()):
+        others = f"{len(order) - len(named)} other classes"
+        axes.plot(*columns(points), color="#bbbbbb", linewidth=0.8, zorder=1, label=None if i else others)
+    axes.set_ylabel("test")
+    axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.02), frameon=False, fontsize="small")
 
 
 def first(curves: dict[str, Points], most: int = MOST) -> list[tuple[str, Points]]:
@@ -236,13 +251,8 @@ def label(text: str) -> str:
 
 def save(figure: Any, path: Path) -> Path:
     """Writes a figure as a picture, as a whole or not at all. Raises BoxpressoError where it cannot be written."""
-    part = files.beside(path, path.suffix or ".png")
-    try:
+    with files.replacing(path, "the picture ", path.suffix or ".png") as part:
         figure.savefig(part, dpi=110)
-        os.replace(part, path)
-    except (OSError, ValueError) as error:
-        part.unlink(missing_ok=True)
-        raise BoxpressoError(f"cannot write the picture {path}: {error}") from error
     return path
 
 

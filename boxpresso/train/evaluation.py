@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..data.evaluation import METHODS, average_precision, curves_of_rows
 from ..net.net import Net
-from ..proto import SolverParameter
-from ..proto.errors import ModelError
+from ..proto import LabelMap, SolverParameter, parse_text
+from ..proto.errors import BoxpressoError, ModelError
+from ..proto.reading import read_file
 from .log import Log, output_lines
 
 Doubles = NDArray[np.float64]
@@ -55,7 +57,8 @@ def evaluate_net(
     if param.test_compute_loss:
         log(f"Test loss: {loss / batches:.6g}")
     if param.eval_type == "detection":
-        values = [mean_precision(np.concatenate(parts), param, log) for parts in outputs.values()]
+        names = class_names(net) if param.show_per_class_result else {}
+        values = [mean_precision(np.concatenate(parts), param, log, names) for parts in outputs.values()]
     else:
         values = [parts[0] / batches for parts in outputs.values()]
     for line in output_lines("Test", net, values):
@@ -85,11 +88,36 @@ def add(name: str, value: Doubles, before: list[Doubles]) -> Doubles:
     return total
 
 
-def mean_precision(rows: Doubles, param: SolverParameter, log: Log) -> Doubles:
+def protocol(net: Net, param: SolverParameter) -> str:
+    """How the average precision of a test net is computed, in words."""
+    layer = next((layer for layer in net.layers if layer.type == "DetectionEvaluate"), None)
+    words = f"by {param.ap_version}"
+    if layer is None:
+        return words
+    of = layer.param.detection_evaluate_param
+    hard = "count" if of.evaluate_difficult_gt else "are left out"
+    return (
+        f"{words} at an overlap of {of.overlap_threshold:g}; difficult objects {hard}, a class without objects counts 0"
+    )
+
+
+def class_names(net: Net) -> dict[int, str]:
+    """{label: name}, of the label map that a net's data name, where it can be read."""
+    for path in (
+        layer.param.annotated_data_param.label_map_file for layer in net.layers if layer.type == "AnnotatedData"
+    ):
+        if path:
+            with suppress(BoxpressoError, OSError, UnicodeDecodeError):
+                items = parse_text(read_file(path, "text_bytes").decode("utf-8"), LabelMap()).item
+                return {item.label: item.display_name or item.name for item in items}
+    return {}
+
+
+def mean_precision(rows: Doubles, param: SolverParameter, log: Log, names: Mapping[int, str]) -> Doubles:
     """The mean average precision, of shape (), of DetectionEvaluate's rows.
 
     As in Caffe a class without objects, or without detections, counts 0, and recalls are compared in float32. With
-    show_per_class_result the average precision of each class is logged.
+    show_per_class_result the average precision of each class is logged, with its name where `names` has it.
     """
     precisions = []
     for label, curve in curves_of_rows(rows).items():
@@ -98,5 +126,5 @@ def mean_precision(rows: Doubles, param: SolverParameter, log: Log) -> Doubles:
         single = curve.precision.astype(np.float32), curve.recall.astype(np.float32)
         precisions.append(average_precision(*single, param.ap_version) if curve.truths else 0.0)
         if param.show_per_class_result and len(curve.scores):
-            log(f"class{label}: {precisions[-1]:.6g}")
+            log(f"class{label}: {precisions[-1]:.6g}" + (f" ({names[label]})" if label in names else ""))
     return np.array(np.mean(precisions) if precisions else 0.0)

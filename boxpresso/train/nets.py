@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..net.net import Net
-from ..net.weights import Source
 from ..proto import NetParameter, NetState, SolverParameter, read_net
 from ..proto.errors import ModelError
+from ..proto.reading import FilePath
 
 
 class Model(NamedTuple):
@@ -67,7 +67,7 @@ def build(
     phase: str,
     state: NetState,
     options: Mapping[str, Any],
-    weights: Sequence[Source] = (),
+    weights: Sequence[FilePath] = (),
     make: type[Net] = Net,
 ) -> Net:
     """The Net of a model in the state that the solver prototxt asks for; `options` are the further arguments of Net."""

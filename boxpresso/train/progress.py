@@ -11,9 +11,7 @@ from contextlib import contextmanager, suppress
 from datetime import timedelta
 
 from ..layers.data.batches import BatchLayer
-from ..proto import LabelMap, parse_text
 from ..proto.errors import BoxpressoError
-from ..proto.reading import read_file
 from .curves import Curves, Points, Reader
 from .log import glog_line
 from .solver import Solver
@@ -43,8 +41,6 @@ class Watch:
         The numbers so far; take `lock` to read them in another thread.
     lines
         The last lines of the log.
-    names
-        {"class1": the name of label 1}, where the data's label map says it.
 
     Raises
     ------
@@ -57,7 +53,6 @@ class Watch:
         self.reader, self.lock, self.lines = Reader(), threading.Lock(), deque[str](maxlen=200)
         self.total, self.images = solver.param.max_iter, images_each(solver)
         self.name = "mAP" if solver.param.eval_type == "detection" else ""
-        self.names = class_names(solver)
         self.started: tuple[int, float] | None = None  # iteration and time of the first display
         self.writing, self.waiting = False, deque[str]()  # lines that are to be written by who writes now
         self.file = None
@@ -154,17 +149,6 @@ class Watch:
             self.solver.log = self.plain
         if self.file is not None:
             self.file.close()
-
-
-def class_names(solver: Solver) -> dict[str, str]:
-    """{"class1": name}, of the label map that a net's data name, where it can be read."""
-    for layer in (layer for net in (*solver.test_nets, solver.net) for layer in net.layers):
-        path = layer.param.annotated_data_param.label_map_file if layer.type == "AnnotatedData" else ""
-        if path:
-            with suppress(BoxpressoError, OSError, UnicodeDecodeError):
-                items = parse_text(read_file(path, "text_bytes").decode("utf-8"), LabelMap()).item
-                return {f"class{item.label}": item.display_name or item.name for item in items}
-    return {}
 
 
 def images_each(solver: Solver) -> int:

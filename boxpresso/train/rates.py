@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+from ..device.functions import exponential, power
 from ..proto import SolverParameter
 from ..proto.errors import ModelError, nearest
 
@@ -97,25 +98,25 @@ class Rates:
 
     def _step(self, iteration: int) -> float:
         self.step = iteration // self.param.stepsize
-        return float(self.param.gamma**self.step)
+        return power(self.param.gamma, self.step)
 
     def _exp(self, iteration: int) -> float:
-        return float(self.param.gamma**iteration)
+        return power(self.param.gamma, iteration)
 
     def _inv(self, iteration: int) -> float:
-        return float((1 + self.param.gamma * iteration) ** -self.param.power)
+        return power(1 + self.param.gamma * iteration, -self.param.power)
 
     def _multistep(self, iteration: int) -> float:
         values = self.param.stepvalue
         if self.step < len(values) and iteration >= values[self.step]:
             self.step += 1
-        return float(self.param.gamma**self.step)
+        return power(self.param.gamma, self.step)
 
     def _poly(self, iteration: int) -> float:
-        return float(max(1 - iteration / self.param.max_iter, 0.0) ** self.param.power)
+        return power(max(1 - iteration / self.param.max_iter, 0.0), self.param.power)
 
     def _sigmoid(self, iteration: int) -> float:
-        return 1 / (1 + math.exp(-self.param.gamma * (iteration - self.param.stepsize)))
+        return 1 / (1 + exponential(-self.param.gamma * (iteration - self.param.stepsize)))
 
     def _plateau(self, iteration: int) -> float:
-        return float(self.param.gamma**self.step)
+        return power(self.param.gamma, self.step)

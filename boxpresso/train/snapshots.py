@@ -9,9 +9,9 @@ import numpy as np
 
 from ..device import AnyArray
 from ..net.net import Net
-from ..net.weights import Source
 from ..proto import SolverParameter
 from ..proto.errors import ModelError
+from ..proto.reading import FilePath
 from .log import Log
 from .rates import Rates
 from .state import read_state, write_state
@@ -44,7 +44,7 @@ def write_snapshot(
     write_state(state, iteration, str(model), rates, arrays)
 
 
-def read_snapshot(path: Source, solver_type: str, *, net: Net, history: History, rates: Rates) -> int:
+def read_snapshot(path: FilePath, solver_type: str, *, net: Net, history: History, rates: Rates) -> int:
     """Puts a .solverstate into history and rates, and the weights that it names, or that lie beside it, into the net.
 
     Returns the iteration. Raises ModelError where the state is that of another net or solver type.

@@ -18,9 +18,9 @@ import numpy as np
 
 from ..device import AnyArray
 from ..net.net import Net
-from ..net.weights import Source
 from ..proto import SolverParameter, read_solver
 from ..proto.errors import ModelError
+from ..proto.reading import FilePath
 from . import nets
 from .best import Best
 from .claims import Claim
@@ -31,7 +31,7 @@ from .rates import Rates
 from .reduction import Reduction
 from .safety import Undo, candidates, check_finite, check_snapshots
 from .snapshots import read_snapshot, snapshot_paths, write_snapshot
-from .updates import Parameters, Step, kernels, method
+from .updates import Parameters, UpdateStep, kernels, method
 
 Callback = Callable[[], None]
 
@@ -46,7 +46,7 @@ class Solver:
         beside it.
     weights
         Files to start from, beside those that it names.
-    device, deterministic, dtype, python_layers, write_below, memory_limit
+    device, deterministic, reproducible, dtype, python_layers, write_below, memory_limit
         As for Net, but by default a net that is trained may write everywhere; without a device, solver_mode: CPU means "cpu".
     feed
         Called with a net before each of its forward passes, for nets whose data come from Python.
@@ -105,17 +105,18 @@ class Solver:
 
     def __init__(
         self,
-        source: Source | SolverParameter,
+        source: FilePath | SolverParameter,
         *,
-        weights: Source | Sequence[Source] = (),
+        weights: FilePath | Sequence[FilePath] = (),
         device: str | None = None,
         deterministic: bool = False,
+        reproducible: bool = False,
         dtype: Any = np.float32,
         feed: Callable[[Net], None] | None = None,
         log: Log = glog,
         python_layers: Sequence[str | ModuleType] = (),
         ranks: Ranks | None = None,
-        write_below: Source | Sequence[Source] | None = None,
+        write_below: FilePath | Sequence[FilePath] | None = None,
         allow_nan: bool = False,
         memory_limit: int | None = None,
         keep_best: bool = False,
@@ -138,10 +139,11 @@ class Solver:
         if seed is None and self.ranks.size > 1:
             seed = self.ranks.common(int(np.random.SeedSequence().generate_state(1)[0]))
         self.options: dict[str, Any] = {
-            "device": self.ranks.device(device), "deterministic": deterministic, "dtype": dtype,
-            "python_layers": python_layers, "seed": seed, "write_below": write_below, "memory_limit": memory_limit,
+            "device": self.ranks.device(device), "deterministic": deterministic, "reproducible": reproducible,
+            "dtype": dtype, "python_layers": python_layers, "seed": seed,
+            "write_below": write_below, "memory_limit": memory_limit,
         }  # fmt: skip
-        files: list[Source] = [nets.find_file(path, self.folder) for path in p.weights]
+        files: list[FilePath] = [nets.find_file(path, self.folder) for path in p.weights]
         files += [weights] if isinstance(weights, (str, os.PathLike)) else weights
         with self.ranks.first_ahead():
             model = nets.train_model(p, self.folder)
@@ -252,7 +254,7 @@ class Solver:
                 self.ranks.check_same(self._learned(), f"the weights at iteration {self.iter}")
                 self.snapshot()
 
-    def solve(self, resume: Source | None = None) -> None:
+    def solve(self, resume: FilePath | None = None) -> None:
         """Trains to max_iter, with Caffe's snapshots and tests at the end.
 
         Parameters
@@ -416,7 +418,7 @@ class Solver:
         """One update of every parameter."""
         self._apply(self._prepared(display))
 
-    def _prepared(self, display: bool, norm: float | None = None) -> Step:
+    def _prepared(self, display: bool, norm: float | None = None) -> UpdateStep:
         """The next update: clipped before it is divided by iter_size and before weight decay, as in Caffe.
 
         norm: the L2 norm of all diffs, where it is known.
@@ -438,9 +440,9 @@ class Solver:
         multipliers = [(lr_mult, decay_mult) for _, lr_mult, decay_mult in self.net.learnable]
         rates = [self.rate * lr_mult if lr_mult else None for lr_mult, _ in multipliers]
         decays = [p.weight_decay * decay_mult for _, decay_mult in multipliers]
-        return Step(scale, l1, self.iter, rates, decays)
+        return UpdateStep(scale, l1, self.iter, rates, decays)
 
-    def _apply(self, update: Step) -> None:
+    def _apply(self, update: UpdateStep) -> None:
         self.parameters.update(update)
 
     # Snapshots
@@ -480,7 +482,7 @@ class Solver:
             self.saved = self.iter
         return model, state
 
-    def restore(self, path: Source) -> None:
+    def restore(self, path: FilePath) -> None:
         """Continues from a snapshot, with the weights that it names, or that lie beside it.
 
         Of several ranks number 0 reads. Their number may differ from that of the training that wrote it.

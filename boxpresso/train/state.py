@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from math import prod
 from pathlib import Path
@@ -11,10 +10,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from google.protobuf.message import DecodeError
 
-from ..net.weights import write_whole
 from ..proto import SolverState, hdf5
-from ..proto.binary import AXES, Broken, Source, TooMany, check_count, read_bytes
+from ..proto.binary import AXES, Broken, TooMany, check_count, read_bytes
 from ..proto.errors import ModelError
+from ..proto.files import replacing
+from ..proto.reading import FilePath
 from ..proto.signatures import HDF5, what_is
 
 if TYPE_CHECKING:
@@ -34,10 +34,11 @@ class State(NamedTuple):
     history: list[Numpy]
 
 
-def write_state(path: Source, iteration: int, learned_net: str, rates: Rates, history: Sequence[Numpy]) -> None:
+def write_state(path: FilePath, iteration: int, learned_net: str, rates: Rates, history: Sequence[Numpy]) -> None:
     """Writes a state in the format that the end of its name says, as a whole or not at all."""
     if str(path).endswith(".h5"):
-        write_whole(str(path), lambda part: _write_hdf5(part, iteration, learned_net, rates.step, history))
+        with replacing(path) as part:
+            _write_hdf5(part, iteration, learned_net, rates.step, history)
         return
     state = SolverState(iter=iteration, learned_net=learned_net, current_step=rates.step)
     if rates.param.lr_policy == "plateau":
@@ -47,19 +48,12 @@ def write_state(path: Source, iteration: int, learned_net: str, rates: Rates, hi
         blob = state.history.add()
         blob.shape.dim.extend(array.shape)
         (blob.double_data if array.dtype == np.float64 else blob.data).extend(array.ravel().tolist())
-    data = state.SerializeToString()
-
-    def write(part: str) -> None:
-        with open(part, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-
-    write_whole(str(path), write)
+    with replacing(path) as part:
+        part.write_bytes(state.SerializeToString())
 
 
-def _write_hdf5(part: str, iteration: int, learned_net: str, step: int, history: Sequence[Numpy]) -> None:
-    with hdf5.import_h5py(part).File(part, "w") as file:
+def _write_hdf5(part: Path, iteration: int, learned_net: str, step: int, history: Sequence[Numpy]) -> None:
+    with hdf5.import_h5py(str(part)).File(part, "w") as file:
         file["iter"], file["current_step"] = np.int32(iteration), np.int32(step)
         file["learned_net"] = np.bytes_(learned_net.encode())
         group = file.create_group("history")
@@ -67,7 +61,7 @@ def _write_hdf5(part: str, iteration: int, learned_net: str, step: int, history:
             group[str(i)] = array
 
 
-def read_state(path: Source) -> State:
+def read_state(path: FilePath) -> State:
     """Reads a state of either format. Raises ModelError for any other file, which it describes."""
     data = read_bytes(path)
     if data.startswith(HDF5):
@@ -91,7 +85,7 @@ def read_state(path: Source) -> State:
     )  # fmt: skip
 
 
-def _history_blob(path: Source, blob: Any) -> Numpy:
+def _history_blob(path: FilePath, blob: Any) -> Numpy:
     shape = tuple(blob.shape.dim) or tuple(d for d in (blob.num, blob.channels, blob.height, blob.width))
     values = np.array(blob.double_data or blob.data, np.float64 if blob.double_data else np.float32)
     if len(shape) > AXES or any(size < 0 for size in shape) or values.size != prod(shape):

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..device import AnyArray, Blob, Kernels
+from ..device.functions import power
 from ..proto import SolverParameter
 from ..proto.errors import KernelError, ModelError, nearest
 
@@ -17,7 +18,7 @@ kernels = Kernels(Path(__file__).with_name("solver.cu"))
 PIECE = 1 << 14  # elements of a parameter that one block takes
 
 
-class Step(NamedTuple):
+class UpdateStep(NamedTuple):
     """What an update needs beside the parameters."""
 
     scale: float  # of the diffs: clipping and 1 / iter_size
@@ -94,12 +95,12 @@ class Group:
             self.distances, self.addresses = self.device.table(distances, np.float64), addresses
         return arrays[0]
 
-    def update(self, p: SolverParameter, method: Method, step: Step) -> None:
+    def update(self, p: SolverParameter, method: Method, step: UpdateStep) -> None:
         """One update of all of them, in one launch."""
         rates = [rate or 0.0 for rate in step.rates]
         if method.kernel == "adam":
             t = step.iteration + 1
-            rates = [rate * math.sqrt(1 - p.momentum2**t) / (1 - p.momentum**t) for rate in rates]
+            rates = [rate * math.sqrt(1 - power(p.momentum2, t)) / (1 - power(p.momentum, t)) for rate in rates]
         numbers = {"delta": 0.0, "first": 0.0, "second": 0.0, **method.rule(p)}
         rule = kernels.struct("Rule", l1=step.l1, scale=step.scale, **numbers)
         table = self.device.table(np.stack([rates, step.decays], 1), self.dtype)
@@ -110,11 +111,10 @@ class Group:
         """The L2 norm of all diffs, in double precision and in an order that is always the same."""
         diff, partial = self.place()[1], self.device.empty((self.count,), np.float64)
         kernels.on(self.device).square_sums(self.count, diff, self.pieces, self.distances, partial)
-        sums, first, total = partial.tolist(), 0, 0.0
-        for blob in self.blobs:
-            end = first + -(-blob.count // PIECE)
-            total, first = total + sum(sums[first:end]), end
-        return float(total**0.5)
+        total = 0.0
+        for each in partial.tolist():  # Python 3.12's sum rounds otherwise than that of 3.11
+            total += each
+        return math.sqrt(total)
 
 
 class Parameters:
@@ -142,7 +142,7 @@ class Parameters:
             self.groups[key] = Group([self.blobs[i] for i in key], [self.history[i] for i in key])
         return self.groups[key]
 
-    def update(self, step: Step) -> None:
+    def update(self, step: UpdateStep) -> None:
         """One update of all parameters that learn."""
         chosen = [i for i, rate in enumerate(step.rates) if rate is not None and self.blobs[i].count]
         if chosen:

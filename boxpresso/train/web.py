@@ -140,7 +140,7 @@ def state(watch: Watch) -> dict[str, Any]:
         curves = watch.curves
         name, score = watch.score_points()
         speed = [(at, value * watch.images) for at, value in curves.speed if value]
-        classes = {watch.names.get(n, n): p for n, p in curves.classes.items()} if watch.name else {}
+        classes = curves.classes if watch.name else {}
         panels = [
             panel("loss", {"training": curves.loss, **{f"test {n}": p for n, p in curves.losses.items()}}),
             panel(name or "score", {name or "score": score, **classes}),

@@ -14,10 +14,11 @@ from boxpresso.data.coco import STATS
 from boxpresso.data.errors import DataError
 from boxpresso.data.evaluation import METHODS, average_precision, curves_of_rows
 from boxpresso.data.folders import Scene
-from boxpresso.evaluation import evaluate
+from boxpresso.evaluation import evaluate, protocols
 from boxpresso.proto import SolverParameter, parse_text
 from boxpresso.proto.errors import BoxpressoError, ModelError
 from boxpresso.train.curves import plot, read_curves
+from boxpresso.train.evaluation import mean_precision
 
 
 @pytest.fixture(autouse=True)
@@ -348,6 +349,30 @@ def test_solver_logs_what_caffe_logs(version, first, second):
     ]
 
 
+def test_classes_are_logged_by_their_names(tmp_path):
+    lines: list[str] = []
+    rows = np.array([[-1, 1, 2, -1, -1], [-1, 2, 1, -1, -1], [0, 1, 0.9, 1, 0], [0, 2, 0.8, 1, 0]])
+    param = SolverParameter(eval_type="detection", show_per_class_result=True)
+    mean_precision(rows, param, lines.append, {2: "dog"})
+    assert [line.partition(": ")[2].partition(" ")[2] for line in lines] == ["", "(dog)"]
+
+
+def test_the_rules_of_a_mean_are_told_apart():
+    """A difficult object that is found counts in the plain mean alone; VOC2007 takes 11 points; by numpy and by hand."""
+    pytest.importorskip("pycocotools")
+    truth = [[(1, 0, 0, 10, 10, 0), (1, 20, 0, 30, 10, 1), (1, 40, 0, 50, 10, 0)]]
+    found = [[(1, 0.9, 0, 0, 10, 10), (1, 0.8, 20, 0, 30, 10), (1, 0.7, 40, 0, 50, 17), (1, 0.6, 80, 0, 90, 9)]]
+    means = {rule.name: rule.value for rule in protocols(found, truth)}
+    assert list(means) == ["VOC", "VOC2007", "COCO", "COCO@0.5", "plain"]
+    assert means["VOC"] == means["VOC2007"] == means["COCO@0.5"] == means["plain"] == 1  # the third overlaps by 10 / 17
+    assert means["COCO"] == pytest.approx((2 + 8 * 51 / 101) / 10)  # at 0.50 and 0.55 both are found, above one of two
+    missed = [row for row in found[0] if row[1] != 0.8]
+    means = {rule.name: rule.value for rule in protocols([missed], truth)}
+    assert (means["VOC"], means["plain"]) == (1, pytest.approx(2 / 3))
+    means = {rule.name: rule.value for rule in protocols([found[0][:1]], truth)}
+    assert (means["VOC"], means["VOC2007"]) == (0.5, pytest.approx(6 / 11))
+
+
 def test_solver_when_nothing_was_found():
     means, lines = solver_test('eval_type: "detection"', [([[0, -1, -1, -1, -1, -1, -1]], TRUTH)] * 2)
     assert means[0]["detection_eval"] == 0
@@ -396,12 +421,12 @@ def test_plot_draws_the_precision(tmp_path):
             f"Iteration {100 * i}, loss = {5 - i}",
             f"Iteration {100 * i}, Testing net (#0)",
             f"class1: {0.1 + 0.2 * i}",
-            f"class12: {0.3 + 0.2 * i}",
+            f"class12: {0.3 + 0.2 * i} (big dog)",
             f"    Test net output #0: detection_eval = {0.2 + 0.2 * i}",
         )
     )
     curves = read_curves(log.splitlines())
     assert curves.tests["detection_eval"][2] == (200, pytest.approx(0.6))
-    assert {name: len(points) for name, points in curves.classes.items()} == {"class1": 4, "class12": 4}
+    assert {name: len(points) for name, points in curves.classes.items()} == {"class1": 4, "big dog": 4}
     (tmp_path / "log").write_text(log)
     assert plot(str(tmp_path / "log"), str(tmp_path / "log.png")).stat().st_size > 10_000

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -48,6 +49,9 @@ def test_on_a_voc_folder(folder, tmp_path, capsys):
     assert float(lines[1].split()[-1]) == pytest.approx(2 / 3, abs=1e-4)
     assert lines[3].split()[0] == "mean"
     assert "4 pictures" in lines
+    rules = {line.split()[0]: line.split()[1] for line in lines if "overlap" in line}
+    assert rules["VOC"] == "0.6667"
+    assert rules["plain"] == "0.6875"  # with the difficult one, found after c: (1 + 1 + 3 / 4) / 4
     assert lines[-1] == f"curves in {tmp_path / 'tiny.caffemodel'}.curves.png"
     assert (tmp_path / "tiny.caffemodel.curves.png").stat().st_size > 5_000
     status, out = run(
@@ -83,6 +87,24 @@ def test_detections_are_saved_for_other_programs(folder, tmp_path, capsys):
     assert len(coco.COCO(str(path)).loadRes(str(tmp_path / "results.json")).anns) == 4
     status, out = run(folder, capsys, "--save-detections", "x")
     assert (status, "give them by --voc or --coco" in out.err) == (1, True)
+
+
+def test_pictures_that_were_trained_on(folder, tmp_path, capsys, monkeypatch):
+    """The lists that `boxpresso new` writes: which pictures were learned, and a --set of others."""
+    monkeypatch.chdir(tmp_path)
+    Path("mine").mkdir()
+    files = write_tiny(tmp_path / "mine")
+    words = ("--device", "cpu", "--labels", "labels.txt", "--no-curves", "--voc", "VOC")
+    Path("mine/train.txt").write_text("VOC/JPEGImages/a.jpg\nVOC/JPEGImages/c.jpg\n")
+    Path("mine/test.txt").write_text("VOC/JPEGImages/b.jpg\nVOC\\JPEGImages\\d.jpg\n")
+    assert main(["test", *files, *words]) == 0
+    out = capsys.readouterr()
+    assert "2 of the 4 pictures were trained on" in out.err
+    assert "the average precision is too good; test on others with --set" in out.err
+    assert main(["test", *files, *words, "--set", "mine/test.txt", "--json"]) == 0
+    out = capsys.readouterr()
+    assert out.err == ""
+    assert (json.loads(out.out)["pictures"], json.loads(out.out)["mean"]) == (2, 1)
 
 
 def test_broken_pictures_and_annotations_are_named(folder, capsys):

@@ -27,7 +27,7 @@ from boxpresso.caffe.net_spec import caffe_message
 from boxpresso.cli.detect import names_of, places_of
 from boxpresso.cli.output import Visible
 from boxpresso.data.errors import DataError
-from boxpresso.data.sources import Source
+from boxpresso.data.sources import PictureSource
 from boxpresso.proto import parse_net, parse_solver
 from boxpresso.proto.errors import visible
 from boxpresso.recipes import folders
@@ -173,7 +173,7 @@ def test_a_folder_is_no_command(tmp_path):
 
 
 def test_thousands_of_pictures_of_one_name():
-    sources = [Source("picture", f"{i}/a.jpg") for i in range(2000)]
+    sources = [PictureSource("picture", f"{i}/a.jpg") for i in range(2000)]
     names, places = names_of(sources), places_of(sources, str(ROOT))
     assert len(set(names.values())) == len(set(places.values())) == 2000
     assert list(names.values())[:4] == ["a", "a.jpg", "a-2", "a-3"]

@@ -17,7 +17,7 @@ from boxpresso.__main__ import main
 from boxpresso.cli.output import Progress
 from boxpresso.data import video
 from boxpresso.data.errors import BrokenRecord, DataError
-from boxpresso.data.sources import Item, Source, batches, expand, read
+from boxpresso.data.sources import Item, PictureSource, batches, expand, read
 from boxpresso.explanation import assumed, explain
 from boxpresso.image import read_image
 from boxpresso.proto.limits import LIMITS
@@ -84,11 +84,11 @@ def test_folders_and_patterns(tmp_path):
         "img/b.jpg",
         "img/a.detections.png",
     ]
-    assert expand(["0"]) == [Source("camera", "0")]
+    assert expand(["0"]) == [PictureSource("camera", "0")]
     (tmp_path / "0").touch()
-    assert expand(["0"]) == [Source("picture", "0")]
+    assert expand(["0"]) == [PictureSource("picture", "0")]
     (tmp_path / "a[1].jpg").touch()
-    assert expand(["a[1].jpg"]) == [Source("picture", "a[1].jpg")]
+    assert expand(["a[1].jpg"]) == [PictureSource("picture", "a[1].jpg")]
     (tmp_path / "none").mkdir()
     with pytest.raises(DataError, match="the folder none has no pictures"):
         expand(["none"])
@@ -110,8 +110,8 @@ def test_broken_pictures_are_passed_over(tmp_path):
 
 
 def test_batches_do_not_mix_videos():
-    a, b = Source("video", "a.mp4"), Source("video", "b.mp4")
-    items = [Item(a, 1, 0), Item(a, 1, 1), Item(a, 1, 2), Item(b, 1, 0), Item(Source("picture", "c.png"), 1)]
+    a, b = PictureSource("video", "a.mp4"), PictureSource("video", "b.mp4")
+    items = [Item(a, 1, 0), Item(a, 1, 1), Item(a, 1, 2), Item(b, 1, 0), Item(PictureSource("picture", "c.png"), 1)]
     names = [[item.name for item in group] for group in batches(iter(items), 2)]
     assert names == [["a.mp4 #0", "a.mp4 #1"], ["a.mp4 #2"], ["b.mp4 #0"], ["c.png"]]
 

@@ -21,7 +21,7 @@ from harness import Rig
 from boxpresso import LayerError, Solver
 from boxpresso.data import loader
 from boxpresso.data.errors import DataError
-from boxpresso.data.loader import Loader, Order, Source
+from boxpresso.data.loader import Loader, Order, RecordSource
 from boxpresso.data.picture import encode
 from boxpresso.data.records import make_datum, write_records
 from boxpresso.data.workers import Threads
@@ -251,7 +251,7 @@ def test_programs_end_and_their_workers_too(tmp_path, end, workers):
         assert all(gone(int(pid)) for pid in lines[1].split())
 
 
-class Numbers(Source):
+class Numbers(RecordSource):
     """A source of this file: record i is i in an array of a shape that depends on it; one record has a fault."""
 
     def __init__(self, fault: str = "", at: int = 5) -> None:

@@ -19,7 +19,7 @@ import stand_in
 from boxpresso import Blob, DeviceError, KernelError, Net
 from boxpresso.device import Kernels, cuda, open_device
 from boxpresso.proto import SolverParameter, parse_net
-from boxpresso.train.updates import Parameters, Step
+from boxpresso.train.updates import Parameters, UpdateStep
 
 pytestmark = [
     pytest.mark.cuda,
@@ -198,7 +198,7 @@ def test_nets_that_share_weights_see_each_others_updates(monkeypatch):
     for i in range(3):
         for blob in blobs:
             blob.diff.fill(1)
-        parameters.update(Step(1.0, 0, i, [0.01] * len(blobs), [0.0] * len(blobs)))
+        parameters.update(UpdateStep(1.0, 0, i, [0.01] * len(blobs), [0.0] * len(blobs)))
         np.testing.assert_array_equal(test.forward(data=IMAGE)["prob"], train.forward(data=IMAGE)["prob"])
         assert test.params["conv"][0].data[0, 0, 0, 0] == train.params["conv"][0].data[0, 0, 0, 0]
 

@@ -25,7 +25,7 @@ from boxpresso import Net
 from boxpresso.device import Kernels, context, cuda
 from boxpresso.device.events import median_ms
 from boxpresso.device.foreign import from_interface
-from boxpresso.device.graph import Graph
+from boxpresso.device.graph import CapturedGraph
 from boxpresso.device.records import slots_of
 from boxpresso.proto import parse_net
 from boxpresso.proto.errors import DeviceError
@@ -77,7 +77,7 @@ def test_another_library_may_use_the_null_stream_while_a_graph_is_captured(gpu):
         in_thread(other).join()
         gpu.copy(x.address(False), y.address(True), x.nbytes)
 
-    graph = Graph(gpu, work)
+    graph = CapturedGraph(gpu, work)
     assert status == [0]
     graph.launch()
     np.testing.assert_array_equal(y, np.arange(5))
@@ -131,7 +131,7 @@ def test_what_waits_for_the_whole_gpu_waits_for_captures(gpu, begins, tmp_path):
         threads[0].join(0.3)
         gpu.copy(x.address(False), y.address(True), x.nbytes)
 
-    graph = Graph(gpu, work)
+    graph = CapturedGraph(gpu, work)
     threads[0].join()
     assert stand_in.counts()["faults"] == faults
     assert len(kept) == int(begins)
@@ -147,7 +147,9 @@ def test_a_net_that_uses_anothers_weights_waits_for_its_capture(gpu, tmp_path):
     z, late = other.empty((5,), np.float32), gpu.table(np.arange(5), np.float32)
     x.address(False), y.address(True)
     kernels.on(other).twice(5, x, z)
-    Graph(gpu, lambda: gpu.copy(x.address(False), y.address(True), x.nbytes))  # this thread is one that captures
+    CapturedGraph(
+        gpu, lambda: gpu.copy(x.address(False), y.address(True), x.nbytes)
+    )  # this thread is one that captures
 
     def use() -> None:
         kernels.on(other).twice(5, x, z)
@@ -161,7 +163,7 @@ def test_a_net_that_uses_anothers_weights_waits_for_its_capture(gpu, tmp_path):
         threads[0].join(0.3)
         gpu.copy(x.address(False), y.address(True), x.nbytes)
 
-    graph = Graph(gpu, work)
+    graph = CapturedGraph(gpu, work)
     threads[0].join()
     assert stand_in.counts()["faults"] == faults
     assert graph.nodes == 1
@@ -178,7 +180,7 @@ def test_what_is_collected_in_a_capture_ends_after_it(gpu):
     for _ in range(4):
         net.forward(x=np.zeros((2, 3, 9, 9)))
     gc.collect()  # what earlier tests have left
-    kept, before = [net, Graph(gpu, lambda: x.fill(2))], stand_in.counts()
+    kept, before = [net, CapturedGraph(gpu, lambda: x.fill(2))], stand_in.counts()
     del net
 
     def work() -> None:
@@ -186,7 +188,7 @@ def test_what_is_collected_in_a_capture_ends_after_it(gpu):
         gc.collect()
         x.fill(3)
 
-    graph = Graph(gpu, work)
+    graph = CapturedGraph(gpu, work)
     grown = stand_in.since(before)
     assert (grown["faults"], grown["handles"], grown["streams"]) == (0, -2, -1)
     assert grown["graphs"] < 0

@@ -26,8 +26,8 @@ QUICK = ((75, ptxas.ARCHITECTURES if SWEEP else (75, 90)),)
 REGIONS = ((75, (75, 80)), (90, (90, 120))) if SWEEP else ((75, (75,)), (90, (90,)))
 HALF = ((75, (75, 90)),)
 TOGETHER = 30  # files that one nvcc compiles
-FEW = ("relu", "roi_align", "suppress")  # the others are slow
-FEW_OF_FLOAT16 = ("roi_align_tiles",)
+FEW = ("relu", "separable", "suppress")  # the others are slow
+FEW_OF_FLOAT16 = ("separable_tiles",)
 needs_nvcc = pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not on PATH")
 
 

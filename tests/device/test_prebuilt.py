@@ -220,6 +220,30 @@ def test_a_level_holds_what_the_one_before_has_not(tmp_path):
     assert names(tmp_path / "alone" / "v4-bf16.so") == {"bf16", "chain"}
 
 
+MACHINES = {
+    "aarch64-linux-gnu.2.28": (b"\x7fELF", 18, 183),
+    "x86_64-windows-gnu": (b"MZ", 0, 0),
+    "aarch64-macos.11.0": (b"\xcf\xfa\xed\xfe", 4, 12),
+}
+
+
+@pytest.mark.later
+@pytest.mark.parametrize("system", MACHINES)
+def test_zig_builds_for_other_systems(system, monkeypatch, tmp_path):
+    """Every level of theirs, by one command: zig has its own names for CPUs, and its linker for options."""
+    pytest.importorskip("ziglang", reason="the ziglang wheel is not installed (pip install ziglang)")
+    monkeypatch.setattr(compiler, "compiler", lambda: (sys.executable, "-m", "ziglang", "c++", "-target", system))
+    build.build_cpu("all", [(BF16, "float"), (ReLU.kernels, "float")], tmp_path, 2)
+    machine = "aarch64" if "aarch64" in system else "x86_64"
+    asked = [level.name for level in levels.LEVELS[machine] if not level.asks or level.changes(b"".join(BF16.texts))]
+    assert {path.stem for path in tmp_path.iterdir()} == set(asked)
+    magic, at, number = MACHINES[system]
+    for path in tmp_path.iterdir():
+        data = path.read_bytes()
+        assert data.startswith(magic)
+        assert data[at] == number or not at
+
+
 def test_the_command(capsys, tmp_path):
     assert build.main(["--cpu", "v9", "--into", str(tmp_path)]) == 1
     assert "has no level 'v9': choose from " in capsys.readouterr().err

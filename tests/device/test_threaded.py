@@ -33,7 +33,7 @@ from boxpresso.layers.regions.paste import paste
 from boxpresso.layers.regions.roi_pooling import ROIPooling
 from boxpresso.ops.suppression import KERNELS as OPS_NMS
 from boxpresso.proto import SolverParameter, parse_net
-from boxpresso.train.updates import METHODS, Parameters, Step
+from boxpresso.train.updates import METHODS, Parameters, UpdateStep
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the fibres and their libraries are for Linux")
 discover()
@@ -136,7 +136,7 @@ def update_weights() -> None:
         blob.data[...], blob.diff[...] = MAPS, unlike(1)
         momentum = 0.0 if name in ("AdaGrad", "RMSProp") else 0.9
         parameters = Parameters(SolverParameter(type=name, momentum=momentum, rms_decay=0.9), [blob])
-        parameters.update(Step(0.5, 0, 0, [0.1], [0.01]))
+        parameters.update(UpdateStep(0.5, 0, 0, [0.1], [0.01]))
         parameters.norm()
 
 

@@ -202,7 +202,8 @@ def test_a_batch_of_any_size_is_checked(tmp_path, monkeypatch):
     assert net.blobs["bottom_0"].shape == (2, 3, 4)
     (tmp_path / "net.onnx").unlink()
     monkeypatch.setattr(
-        "boxpresso.exports.onnx.graph.Graph.reshape", lambda g, x, shape, lead=False: g.op("Reshape", x, g.ints(*shape))
+        "boxpresso.exports.onnx.graph.OnnxGraph.reshape",
+        lambda g, x, shape, lead=False: g.op("Reshape", x, g.ints(*shape)),
     )
     with pytest.raises(ModelError, match=r"onnxruntime cannot run the file: .*Reshape"):
         export_onnx(net, tmp_path / "net.onnx", dynamic_batch=True)

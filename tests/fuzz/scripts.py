@@ -196,10 +196,11 @@ class Writer:
             layer, i = self.one(self.params)
             what = f'net.params["{layer}"][{i}].data'
             value = "np.nan" if self.wild and self.chance(0.2) else "2"
+            picks = any(node.type in self.STILL for node in self.nodes)  # of equal scores it may pick any
             self.say(
                 self.one([
                     f"{what}[...] *= 1.5", f"{what}[0] *= -2", f"{what}[-1] = {value}", f"np.subtract({what}, 0.125, out={what})",
-                    f"{what}.reshape(-1)[::2] *= -0.5", f"{what}.fill(0.25)", f"{what}.flat[0] = 1",
+                    f"{what}.reshape(-1)[::2] *= -0.5", f"{what}[...] *= 0.25" if picks else f"{what}.fill(0.25)", f"{what}.flat[0] = 1",
                 ])
             )  # fmt: skip
         if self.chance(0.1):

@@ -151,20 +151,20 @@ class Emulated(host.Cpu):
     Every launch has copies of its arrays there, with the same alignment, and nothing beyond them may be written.
     """
 
-    def __init__(self, *emulator: str) -> None:
-        super().__init__()
+    def __init__(self, *emulator: str, reproducible: bool = False) -> None:
+        super().__init__(reproducible)
         self.emulator, self.workers, self.programs = emulator, WORKERS, {}
         self.launched: set[str] = set()  # files
         self.turns = threading.Lock()
 
     def build(self, kernels: Kernels, real: np.dtype) -> None:
-        name = REALS[np.dtype(real)]
+        name, form = REALS[np.dtype(real)], self.form(kernels)
         steps = ", ".join(f"step_{kernel}" for kernel in kernels.table)
         text = (
             f"{compiler.launchers(kernels)}\nstatic long long (*const STEPS[])(int, int, void* const*) = {{{steps}}};\n"
             f"{(HERE / 'runner.cpp').read_text(encoding='utf-8')}// {key_of([kernels.path])}\n"
         )
-        flags = (flag for flag in compiler.flags_of(kernels, name) if flag not in ("-shared", "-fPIC"))
+        flags = (flag for flag in compiler.flags_of(form, name) if flag not in ("-shared", "-fPIC"))
         made = make(f"{kernels.path.stem}-{name}-level", text, *flags, f"-I{HEADERS}", "-static")
         with self.turns:
             if (kernels, name) not in self.programs:
@@ -260,11 +260,14 @@ def at(level: Level) -> Iterator[host.Cpu]:
         patch.setattr(compiler, "compiler", lambda: command)
         patch.setattr(compiler, "identity", functools.cache(compiler.identity.__wrapped__))
         made = Emulated(*emulator) if emulator else host.Cpu()
+        same = Emulated(*emulator, reproducible=True) if emulator else host.Cpu(reproducible=True)
         patch.setattr(device, "cpu", lambda: made)
+        patch.setattr(device, "reproducible_cpu", lambda: same)
         if emulator:
             patch.setattr(program, "Chain", Launches)
         try:
             yield made
         finally:
-            if isinstance(made, Emulated):
-                made.end()
+            for each in (made, same):
+                if isinstance(each, Emulated):
+                    each.end()

@@ -12,6 +12,7 @@ from layer_sizes import CASES, Case
 from boxpresso import BoxpressoError, Layer, LayerError, Net
 from boxpresso.data.detectnet import group_rectangles, judged
 from boxpresso.device import host
+from boxpresso.graph.connect import AtWork
 from boxpresso.layers.core import REGISTRY
 from boxpresso.proto import DeviceError, parse_net
 from boxpresso.proto.limits import LIMITS
@@ -253,7 +254,7 @@ def test_chains_are_looked_for_in_linear_time():
 
     text = "".join(f'layer {{ name: "l{i}" type: "ReLU" bottom: "a{i}" top: "a{i + 1}" }}' for i in range(500))
     net = Net(parse_net(INPUT.format("a0", "dim: 1") + text), device="cpu", optimize=False)
-    find_chains(Counting(net.layers), net.names, net.bottoms, net.tops, net.outputs, net.loss_weights)
+    find_chains(Counting(net.layers), net.names, net.bottoms, net.tops, net.outputs, net.loss_weights, AtWork())
     assert 0 < len(seen) < 5 * len(net.layers)
 
 

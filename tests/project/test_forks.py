@@ -9,8 +9,8 @@ import pytest
 from places import ROOT
 
 from boxpresso import LayerError, ModelError
-from boxpresso.layers.core import REGISTRY, discover, layer_class, run_layer
-from boxpresso.layers.core.served import SERVED
+from boxpresso.layers.core import discover, layer_class, run_layer
+from boxpresso.layers.core.layer import REPLACED
 from boxpresso.layers.data.fork_data import ForkData
 
 TEXT = (ROOT / "docs" / "forks.md").read_text(encoding="utf-8")
@@ -51,6 +51,6 @@ def test_every_data_layer_of_shapes_and_served_class_is_listed():
     listed = {row[0].lower() for row in TYPES}
     own = {"rotateroidata"}  # RRPN's, which is a Python layer there
     assert {name.lower() for name in ForkData.types} - own <= listed | {"videodata", "imagesegdata"}
-    for (module, name), kind in SERVED.items():
-        assert f"| {module} | {name} | {kind} |" in TEXT
-        assert kind.lower() in REGISTRY
+    for replaced, cls in REPLACED.items():
+        module, _, name = replaced.rpartition(".")
+        assert any(f"| {module} | {name} | {kind} |" in TEXT for kind in cls.types), replaced

@@ -406,8 +406,8 @@ def test_counts_without_a_gpu():
     """Launches and their blocks at a shape that can be counted by hand: 2 images of 2 x 2 tiles in one slab, 6 regions."""
     case = gpu_operators.Case("ROIAlign", (2, 16, 20, 30), 6, 0.25, backward=True)
     assert counts.launches_of(case) == [
-        ("roi_align_lists", 6), ("roi_align_turn", 6), ("region_tiles", 8), ("roi_align_prepare", 14), ("listed_add", 64),
-        ("roi_align_backward_tiles", 8),
+        ("roi_align_lists", 6), ("separable_turn", 6), ("region_tiles", 8), ("separable_prepare", 14), ("listed_add", 64),
+        ("separable_passes", 8),
     ]  # fmt: skip
     moved, work = gpu_operators.moved(case), gpu_operators.operations(case)
     assert counts.least_ms(case, "T4") == pytest.approx(1000 * max(moved / 0.32e12, work / 8.1e12))

@@ -11,7 +11,11 @@ from pathlib import Path
 import pytest
 from places import ROOT
 
-from boxpresso.device import levels
+from boxpresso.device import build as compile_ahead
+from boxpresso.device import compiler, levels
+from boxpresso.device.chain import CHAIN
+from boxpresso.layers.core.lowering import BF16
+from boxpresso.layers.neuron.relu import ReLU
 
 sys.path.insert(0, str(ROOT / "packaging"))
 LEFT_OUT = {".gitignore", "layers", "net", "proto"}  # the last three are links into boxpresso/
@@ -129,3 +133,34 @@ def test_a_wheel_with_all_kernels(tmp_path):
         libraries = {Path(name).stem for name in archive.namelist() if "/prebuilt/" in name}
     assert libraries == {level.name for level in levels.levels()}
     assert "installed, boxes found, nothing missing" in tried(wheel)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "platform",
+    [
+        "linux-aarch64",
+        "windows-amd64",
+        *(pytest.param(f"macos-{m}", marks=pytest.mark.sweep) for m in ("arm64", "x86_64")),
+    ],
+)
+def test_wheels_of_other_platforms(platform, monkeypatch, tmp_path):
+    """A wheel with the kernels of two files, made here for a machine that this is not, and what is said of one that is not right."""
+    pytest.importorskip("ziglang", reason="the ziglang wheel is not installed (pip install ziglang)")
+    import wheels
+
+    jobs = [(BF16, "float"), (ReLU.kernels, "float")]
+    target, tag = wheels.PLATFORMS[platform]
+    zig = (sys.executable, "-m", "ziglang", "c++", "-target", target)
+    monkeypatch.setattr(compiler, "compiler", lambda: zig)
+    compile_ahead.build_cpu("all", jobs, tmp_path / "kernels", 2)
+    wheel = wheels.make(platform, tmp_path / "kernels", tmp_path)
+    assert wheels.faults(wheel, jobs) == []
+    assert wheels.faults(wheel, [*jobs, (CHAIN, "float")])[0].endswith(
+        "lacks 1 of 3 files, such as chain.cpp for float"
+    )
+    monkeypatch.setattr(wheels, "MOST", 1e5)
+    assert "more than 0" in wheels.faults(wheel, jobs)[0]
+    other = wheel.rename(wheel.with_name(wheel.name.replace(tag, "manylinux_2_17_x86_64")))
+    assert any("is not a library of manylinux_2_17_x86_64" in fault for fault in wheels.faults(other, jobs))
+    assert "is of another one" in wheels.faults(other, jobs)[1]

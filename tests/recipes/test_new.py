@@ -92,6 +92,9 @@ def test_the_folder_trains_and_detects(format, drawn, capsys, tmp_path):
     assert [p.name for p in tmp_path.iterdir()] == ["mine"]  # nothing is left beside it
     assert read_labels("mine/labelmap.prototxt") == {0: "background", 1: "box", 2: "circle", 3: "triangle"}
     assert Path("mine/labels.txt").read_text().split() == NAMES
+    lists = [Path(f"mine/{kind}.txt").read_text().splitlines() for kind in ("train", "test")]
+    assert [len(lines) for lines in lists] == [12, 4]
+    assert all(Path(path).is_file() for lines in lists for path in lines)
 
     solver = Solver("mine/solver.prototxt", log=lambda line: None)
     losses: list[float] = []
@@ -428,11 +431,15 @@ def test_folders_that_are_none(voc, capsys, tmp_path):
     Path("empty").mkdir()
     assert "the folder empty is empty; it must hold" in error("--data", "empty")
     Path("empty/notes.txt").write_text("")
-    assert "empty is none of the known formats. It holds notes.txt; what is looked for" in error("--data", "empty")
-    assert "own in it could be meant" in error("--data", tmp_path)
+    assert "empty is none of the known formats. It holds 1 .txt; what is looked for" in error("--data", "empty")
+    assert "; the folder Annotations beside it may hold its annotations: give --data own" in error(
+        "--data", "own/JPEGImages"
+    )
     Path("empty/a.xml").write_text("")
-    assert "move them to a folder Annotations in it" in error("--data", "empty")
-    (voc / "labels").mkdir()
+    assert "empty is none of the known formats: a.xml is not XML. It holds" in error("--data", "empty")
+    Path("empty/boxes.csv").write_text("filename,label\n")
+    assert "boxes.csv has no column left and no top and no right and no bottom. It" in error("--data", "empty")
+    (voc / "JPEGImages/000000.txt").write_text("0 0.5 0.5 0.5 0.5")
     assert "own could be voc or yolo: say which with --format" in error("--data", "own")
     assert new(capsys, *SMALL, "--data", "own", "--format", "voc")[0] == 0
     for path in (voc / "Annotations").glob("*.xml"):

@@ -11,7 +11,7 @@ import stand_in
 
 from boxpresso import Layer, LayerError, Net
 from boxpresso.device import cuda
-from boxpresso.device.graph import Graph
+from boxpresso.device.graph import CapturedGraph
 from boxpresso.layers.core.layer import REGISTRY
 from boxpresso.proto import parse_net
 from boxpresso.proto.errors import DeviceError
@@ -358,8 +358,8 @@ def test_work_that_needs_the_host_is_not_captured():
     x.address(True)
     for work in (lambda: np.array(x), device.synchronize, lambda: device.table(np.ones(5)).address(False)):
         with pytest.raises(DeviceError, match="in a part of a net that is captured as a graph"):
-            Graph(device, work)
-    graph = Graph(device, lambda: x.fill(3))
+            CapturedGraph(device, work)
+    graph = CapturedGraph(device, lambda: x.fill(3))
     assert (np.asarray(x) == 1).all()
     graph.launch()
     assert (np.asarray(x) == 3).all()
@@ -370,7 +370,7 @@ def test_a_graph_is_replayed_on_what_the_host_has_set():
     x, y = device.table(np.arange(5), np.float32), device.empty((5,), np.float32)
     y.address(True)
     x.address(False)
-    graph = Graph(device, lambda: device.copy(x.address(False), y.address(True), x.nbytes))
+    graph = CapturedGraph(device, lambda: device.copy(x.address(False), y.address(True), x.nbytes))
     for turn in range(3):
         x[...] = turn
         graph.launch()

@@ -6,6 +6,7 @@ import ctypes
 import functools
 import gc
 import os
+import sys
 
 NAMES = (
     "launches", "to_device", "to_device_bytes", "to_host", "to_host_bytes", "on_device", "cleared", "allocated",
@@ -18,6 +19,8 @@ NAMES = (
 @functools.cache
 def library() -> ctypes.CDLL | None:
     """The preloaded library, or None where the process has the real driver or none."""
+    if sys.platform == "win32":  # nothing is preloaded there
+        return None
     this = ctypes.CDLL(None)
     if not hasattr(this, "stand_in_counts"):
         return None

@@ -112,12 +112,12 @@ def test_a_disk_that_is_full_ends_no_training(tmp_path, monkeypatch):
     solver = solver_of(tmp_path, "snapshot_after_train: false", iterations=2, keep_best=True)
 
     def full(path: object) -> None:
-        raise OSError(28, "No space left on device")
+        raise ModelError(f"cannot write {path}: No space left on device")  # as Net.save says it
 
     monkeypatch.setattr(solver.net, "save", full)
     solver.solve()
     assert solver.iter == 2
-    assert any("cannot be kept: [Errno 28]" in line for line in solver.lines)
+    assert any("cannot be kept: cannot write" in line for line in solver.lines)
     assert not solver.best.summary()
 
 

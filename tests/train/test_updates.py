@@ -8,7 +8,7 @@ import pytest
 from boxpresso import Blob, KernelError
 from boxpresso.device import open_device
 from boxpresso.proto import SolverParameter
-from boxpresso.train.updates import METHODS, PIECE, Parameters, Step
+from boxpresso.train.updates import METHODS, PIECE, Parameters, UpdateStep
 
 SHAPES = [(2 * PIECE + 7,), (3, 5), (1,), (0, 4), (64, 33), (PIECE,)]
 RATES = [0.1, 0.02, None, 0.3, 0.0, 0.05]  # one does not learn; one learns at a rate that has come to 0
@@ -51,10 +51,10 @@ def test_one_launch_does_what_one_for_each_would(name, device, monkeypatch):
     for iteration in range(3):
         for l1 in (0, 1):
             names.clear()
-            parameters.update(Step(0.5, l1, iteration, RATES, DECAYS))
+            parameters.update(UpdateStep(0.5, l1, iteration, RATES, DECAYS))
             assert len(names) == 1
             for one, rate, decay in zip(single, RATES, DECAYS):
-                one.update(Step(0.5, l1, iteration, [rate], [decay]))
+                one.update(UpdateStep(0.5, l1, iteration, [rate], [decay]))
     for i, (a, b) in enumerate(zip(together, apart)):
         assert np.array_equal(a.data, b.data)
         assert all(np.array_equal(x, y) for x, y in zip(parameters.history[i], single[i].history[0], strict=True))
@@ -66,7 +66,7 @@ def test_the_formula_in_each_piece():
     parameters = Parameters(solver("SGD"), blobs)
     for kept in parameters.history:
         kept[0][...] = 0.25
-    parameters.update(Step(0.5, 0, 0, RATES, DECAYS))
+    parameters.update(UpdateStep(0.5, 0, 0, RATES, DECAYS))
     for blob, w, rate, decay in zip(blobs, before, RATES, DECAYS):
         step = 0 if rate is None else momentum * 0.25 + rate * (0.5 * blob.diff + decay * w)
         np.testing.assert_allclose(blob.data, w - step, rtol=1e-12, atol=1e-15)
@@ -83,7 +83,7 @@ def test_memory_that_has_moved_is_found_again(device):
     device = open_device(device)
     blobs = blobs_of(device)
     parameters = Parameters(solver("SGD"), blobs)
-    step = Step(1.0, 0, 0, [0.1] * len(blobs), [0.0] * len(blobs))
+    step = UpdateStep(1.0, 0, 0, [0.1] * len(blobs), [0.0] * len(blobs))
     parameters.update(step)
     others = blobs_of(device, seed=1)
     for blob, other in zip(blobs, others):
@@ -102,14 +102,14 @@ def test_memory_that_cannot_be_written_is_refused():
     fixed.flags.writeable = False
     blobs[1].borrow(fixed)
     with pytest.raises(KernelError, match=r"shape \(3, 5\).*not writable"):
-        Parameters(solver("SGD"), blobs).update(Step(1.0, 0, 0, RATES, DECAYS))
+        Parameters(solver("SGD"), blobs).update(UpdateStep(1.0, 0, 0, RATES, DECAYS))
 
 
 def test_nothing_to_learn_launches_nothing(monkeypatch):
     device = open_device("cpu")
     names = launches(device, monkeypatch)
-    Parameters(solver("SGD"), []).update(Step(1.0, 0, 0, [], []))
-    Parameters(solver("SGD"), blobs_of(device)).update(Step(1.0, 0, 0, [None] * 6, [0.0] * 6))
+    Parameters(solver("SGD"), []).update(UpdateStep(1.0, 0, 0, [], []))
+    Parameters(solver("SGD"), blobs_of(device)).update(UpdateStep(1.0, 0, 0, [None] * 6, [0.0] * 6))
     assert not names
 
 
@@ -120,6 +120,6 @@ def test_bitwise_identical_for_any_number_of_workers(monkeypatch, always_all):
         blobs = blobs_of(device)
         parameters = Parameters(solver("Adam"), blobs)
         for iteration in range(3):
-            parameters.update(Step(0.5, 0, iteration, RATES, DECAYS))
+            parameters.update(UpdateStep(0.5, 0, iteration, RATES, DECAYS))
         results.append([parameters.norm(), *(blob.data.tobytes() for blob in blobs)])
     assert results[0] == results[1] == results[2]

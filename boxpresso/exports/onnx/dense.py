@@ -7,20 +7,20 @@ from typing import Any
 
 import numpy as np
 
-from .graph import Graph, Work, lowering
+from .graph import OnnxGraph, Work, lowering
 
 
 @lowering("Convolution", "DepthwiseConvolution")
-def convolution(g: Graph, w: Work) -> list[str]:
+def convolution(g: OnnxGraph, w: Work) -> list[str]:
     return windows(g, w, "Conv")
 
 
 @lowering("Deconvolution")
-def deconvolution(g: Graph, w: Work) -> list[str]:
+def deconvolution(g: OnnxGraph, w: Work) -> list[str]:
     return windows(g, w, "ConvTranspose")
 
 
-def windows(g: Graph, w: Work, kind: str) -> list[str]:
+def windows(g: OnnxGraph, w: Work, kind: str) -> list[str]:
     """Conv or ConvTranspose of each bottom with the same weights; axes before the channels become one."""
     layer = w.layer
     weights = [g.const(w.params[0])] + [g.const(p.reshape(-1)) for p in w.params[1:2]]
@@ -46,7 +46,7 @@ def windows(g: Graph, w: Work, kind: str) -> list[str]:
 
 
 @lowering("InnerProduct")
-def inner_product(g: Graph, w: Work) -> str:
+def inner_product(g: OnnxGraph, w: Work) -> str:
     layer, shape = w.layer, w.bottom_shapes[0]
     axis = layer.param.inner_product_param.axis % len(shape)
     rows, depth = prod(shape[:axis]), prod(shape[axis:])
@@ -59,13 +59,13 @@ def inner_product(g: Graph, w: Work) -> str:
 
 
 @lowering("Embed")
-def embed(g: Graph, w: Work) -> str:
+def embed(g: OnnxGraph, w: Work) -> str:
     table = w.params[0] + (w.params[1] if len(w.params) > 1 else 0)
     return g.gather(g.const(table), g.cast(w.bottoms[0], "int64"))
 
 
 @lowering("Pooling")
-def pooling(g: Graph, w: Work) -> list[str]:
+def pooling(g: OnnxGraph, w: Work) -> list[str]:
     layer, x = w.layer, w.bottoms[0]
     if layer.method == "STOCHASTIC":
         return [stochastic(g, w)]
@@ -85,7 +85,7 @@ def pooling(g: Graph, w: Work) -> list[str]:
     return [means if np.all(factors == 1) else g.op("Mul", means, g.const(factors))]
 
 
-def padded(g: Graph, w: Work, low: float) -> tuple[str, dict[str, list[int]]]:
+def padded(g: OnnxGraph, w: Work, low: float) -> tuple[str, dict[str, list[int]]]:
     """What a pooling operator reads, and its windows; pixels beyond the border are `low` where it has to be padded before."""
     layer, x = w.layer, w.bottoms[0]
     begin, end = list(layer.pad), pads_at_end(w)
@@ -127,7 +127,7 @@ def true_shares(w: Work) -> np.ndarray:
         return np.asarray(np.float32(prod(layer.kernel)) / np.outer(*counts).astype(np.float32))
 
 
-def stochastic(g: Graph, w: Work) -> str:
+def stochastic(g: OnnxGraph, w: Work) -> str:
     """At TEST: the sum of squares over the sum of each window, 0 where it sums to 0."""
     x, how = padded(g, w, 0.0)
     squares, sums = (g.op("AveragePool", v, count_include_pad=1, **how) for v in (g.mul(x, x), x))
@@ -136,7 +136,7 @@ def stochastic(g: Graph, w: Work) -> str:
 
 
 @lowering("SPP")
-def spp(g: Graph, w: Work) -> str:
+def spp(g: OnnxGraph, w: Work) -> str:
     """One pooling for each level of the pyramid, side by side."""
     images, channels, *size = w.bottom_shapes[0]
     parts = []
@@ -159,7 +159,7 @@ def spp(g: Graph, w: Work) -> str:
 
 
 @lowering("Im2col")
-def im2col(g: Graph, w: Work) -> str:
+def im2col(g: OnnxGraph, w: Work) -> str:
     """A convolution with one filter for each tap."""
     layer = w.layer
     channels, taps = w.bottom_shapes[0][1], prod(layer.kernel)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .graph import Graph, Work, lowering
+from .graph import OnnxGraph, Work, lowering
 from .suppress import LEAST, column, suppressed
 
 CORNER, CENTER_SIZE = 1, 2  # PriorBoxParameter.CodeType
@@ -14,7 +14,7 @@ OUT = -np.inf  # the score of a box that is out
 
 
 @lowering("DetectionOutput")
-def detection_output(g: Graph, w: Work) -> str:
+def detection_output(g: OnnxGraph, w: Work) -> str:
     layer = w.layer
     p, priors, classes = layer.param.detection_output_param, layer.priors, layer.classes
     w.need(not layer.corners, "polygons (TextBoxes++) have no counterpart")
@@ -49,7 +49,7 @@ def detection_output(g: Graph, w: Work) -> str:
     return finished(g, rows, none)
 
 
-def dense(g: Graph, like: str, where: str, score: str, each: int, keep: int) -> tuple[str, str]:
+def dense(g: OnnxGraph, like: str, where: str, score: str, each: int, keep: int) -> tuple[str, str]:
     """(2, D): image and place in it, of `each` places, of the `keep` best of the image, by image and place; and a 1 where
     there are none at all, and so the first place of each image stands there.
 
@@ -69,7 +69,7 @@ def dense(g: Graph, like: str, where: str, score: str, each: int, keep: int) -> 
     return g.op("NonZero", g.larger(there, g.mul(none, first))), none
 
 
-def decoded(g: Graph, w: Work) -> str:
+def decoded(g: OnnxGraph, w: Work) -> str:
     """(N, P, L, 4): the boxes that the locations say, relative to constant priors."""
     layer = w.layer
     p, priors, classes = layer.param.detection_output_param, layer.priors, layer.loc_classes
@@ -83,7 +83,7 @@ def decoded(g: Graph, w: Work) -> str:
     return g.clamp(boxes, 0.0, 1.0) if p.clip else boxes
 
 
-def decode(g: Graph, p: Any, prior: str, variance: str, offsets: str) -> str:
+def decode(g: OnnxGraph, p: Any, prior: str, variance: str, offsets: str) -> str:
     """Boxes from offsets relative to priors, last axis 4; as `decode` of boxes.h."""
     moved = offsets if p.variance_encoded_in_target else g.mul(offsets, variance)
     start, end = (g.slice(prior, -1, k, k + 2) for k in (0, 2))
@@ -98,7 +98,7 @@ def decode(g: Graph, p: Any, prior: str, variance: str, offsets: str) -> str:
     return g.add(prior, g.mul(moved, g.concat([size, size], -1)))
 
 
-def boxes_of(g: Graph, boxes: str, which: str, loc_classes: int, labels: list[int]) -> str:
+def boxes_of(g: OnnxGraph, boxes: str, which: str, loc_classes: int, labels: list[int]) -> str:
     """(N * L, k, 4): of boxes (N, P, 1 or C, 4) those that which (N, L, k) names."""
     if loc_classes == 1:
         shared = g.squeeze(boxes, 2)  # (N, P, 4)
@@ -110,7 +110,7 @@ def boxes_of(g: Graph, boxes: str, which: str, loc_classes: int, labels: list[in
     return g.op("Reshape", chosen, g.concat([g.ints(-1), g.size(which, 2), g.ints(4)], 0))
 
 
-def finished(g: Graph, rows: str, none: str) -> str:
+def finished(g: OnnxGraph, rows: str, none: str) -> str:
     """(1, 1, D, 7); where `none` is 1 a row (image, -1, ..) of each."""
     nothing = g.op("Greater", none, g.const(0.5))
     rest = g.op("Where", nothing, g.const(-1.0), g.slice(rows, 1, 1, None))
@@ -120,7 +120,7 @@ def finished(g: Graph, rows: str, none: str) -> str:
 
 
 @lowering("Yolov3DetectionOutput")
-def yolo_v3(g: Graph, w: Work) -> str:
+def yolo_v3(g: OnnxGraph, w: Work) -> str:
     """Boxes and scores of all maps; of each image suppression over all classes together."""
     layer, p = w.layer, w.layer.p
     boxes, scores = [], []
@@ -138,7 +138,7 @@ def yolo_v3(g: Graph, w: Work) -> str:
 
 
 @lowering("YoloDetectionOutput")
-def yolo_v2(g: Graph, w: Work) -> str:
+def yolo_v2(g: OnnxGraph, w: Work) -> str:
     layer, p = w.layer, w.layer.p
     boxes, scores = [], []
     for x, shape in zip(w.bottoms, w.bottom_shapes):
@@ -154,18 +154,18 @@ def yolo_v2(g: Graph, w: Work) -> str:
     return yolo_rows(g, w, g.concat(boxes, 1), all_scores, g.op("And", first, sure))
 
 
-def places_first(g: Graph, x: str, shape: tuple[int, ...], p: Any) -> str:
+def places_first(g: OnnxGraph, x: str, shape: tuple[int, ...], p: Any) -> str:
     """(N, H, W, B, 5 + classes) of a map (N, B (5 + classes), H, W)."""
     split = g.op("Reshape", x, g.ints(-1, p.num_box, 5 + p.num_classes, *shape[2:]))
     return g.transpose(split, 0, 3, 4, 1, 2)
 
 
-def flat(g: Graph, x: str, columns: int) -> str:
+def flat(g: OnnxGraph, x: str, columns: int) -> str:
     """(N, P, columns) of (N, H, W, B, columns)."""
     return g.op("Reshape", x, g.concat([g.size(x, 0), g.ints(-1, columns)], 0))
 
 
-def yolo_boxes(g: Graph, values: str, shape: tuple[int, ...], anchors: np.ndarray) -> str:
+def yolo_boxes(g: OnnxGraph, values: str, shape: tuple[int, ...], anchors: np.ndarray) -> str:
     """(N, P, 4): corners as fractions of the image; anchors: (B, 2), as fractions of it too."""
     height, width = shape[2:]
     cells = np.array([width, height], np.float32)
@@ -175,7 +175,7 @@ def yolo_boxes(g: Graph, values: str, shape: tuple[int, ...], anchors: np.ndarra
     return flat(g, g.concat([g.sub(centre, half), g.add(centre, half)], 4), 4)
 
 
-def yolo_rows(g: Graph, w: Work, boxes: str, scores: str, chosen: str) -> str:
+def yolo_rows(g: OnnxGraph, w: Work, boxes: str, scores: str, chosen: str) -> str:
     """Rows by image and falling score; a box has a row for each of its classes, and all suppress each other."""
     p = w.layer.p
     classes = p.num_classes
@@ -194,7 +194,7 @@ def yolo_rows(g: Graph, w: Work, boxes: str, scores: str, chosen: str) -> str:
 
 
 @lowering("DecodeBBox")
-def decode_bbox(g: Graph, w: Work) -> str:
+def decode_bbox(g: OnnxGraph, w: Work) -> str:
     layer, count = w.layer, w.bottom_shapes[0][0]
     offsets, rest = w.bottoms[0], w.bottoms[1:]
     regions = rest[1] if layer.by_score else rest[0]

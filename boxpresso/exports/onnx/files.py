@@ -7,11 +7,12 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Union
+from typing import Any
 
 from ...net import Net
-from ...net.weights import write_whole
 from ...proto.errors import ModelError
+from ...proto.files import replacing
+from ...proto.reading import FilePath
 from ..operations import Numpy
 from .targets import DEFAULT
 from .verify import Difference, verify
@@ -32,7 +33,7 @@ class Written:
 
 def export_onnx(
     net: Net,
-    path: Union[str, os.PathLike[str]],
+    path: FilePath,
     *,
     target: str = "onnxruntime",
     opset: int = DEFAULT,
@@ -99,13 +100,8 @@ def export_onnx(
         if dynamic_batch:
             with other_batch(net, plain):
                 verify(net, plain, target, outputs=outputs)
-    data = model.SerializeToString()
-
-    def write(part: str) -> None:
-        with open(part, "xb") as file:
-            file.write(data)
-
-    write_whole(os.fspath(path), write)
+    with replacing(path) as part:
+        part.write_bytes(model.SerializeToString())
     return Written(os.fspath(path), size, len(model.graph.node), differences)
 
 

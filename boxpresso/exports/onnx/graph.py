@@ -57,7 +57,7 @@ class Work:
             raise LayerError(f"{self.step}: cannot be written as ONNX: {message}")
 
 
-Lowering = Callable[["Graph", Work], Union[str, Sequence[str]]]
+Lowering = Callable[["OnnxGraph", Work], Union[str, Sequence[str]]]
 LOWERINGS: dict[str, Lowering] = {}  # by layer type
 
 
@@ -71,7 +71,7 @@ def lowering(*types: str) -> Callable[[Lowering], Lowering]:
     return register
 
 
-class Graph:
+class OnnxGraph:
     """Nodes and constants of an ONNX graph; its methods write operators and return the names of their results."""
 
     def __init__(self, opset: int, target: Target) -> None:

@@ -6,14 +6,14 @@ from math import pi
 
 import numpy as np
 
-from .graph import Graph, Work, lowering
+from .graph import OnnxGraph, Work, lowering
 from .regions import region_of, rows_of, samples, sides
 from .sampling import inside, on_map, sample
 
 NUMBERS = 6  # of a rotated region: image, centre x, y, two sizes, angle
 
 
-def pooled_samples(g: Graph, w: Work, image: str, y: str, x: str, valid: str, count: str) -> str:
+def pooled_samples(g: OnnxGraph, w: Work, image: str, y: str, x: str, valid: str, count: str) -> str:
     """(R, C, PH, PW): averages of samples at y, x (R, PH, PW, SY, SX), each times `valid`, over `count` (R, 1)."""
     sizes, pooled = sides(w)
     bins = pooled[0] * pooled[1]
@@ -32,7 +32,7 @@ def pooled_samples(g: Graph, w: Work, image: str, y: str, x: str, valid: str, co
     return g.op("Reshape", means, g.ints(-1, w.bottom_shapes[0][1], *pooled))
 
 
-def grid_of(g: Graph, w: Work, starts: list[str], lengths: list[str]) -> tuple[tuple[str, str], str, str]:
+def grid_of(g: OnnxGraph, w: Work, starts: list[str], lengths: list[str]) -> tuple[tuple[str, str], str, str]:
     """Places (R, PH, 1, SY, 1) and (R, 1, PW, 1, SX) of samples, whether both are there, and how many there are (R, 1)."""
     map_size, pooled = sides(w)
     parts = [
@@ -45,11 +45,11 @@ def grid_of(g: Graph, w: Work, starts: list[str], lengths: list[str]) -> tuple[t
 
 
 @lowering("ROIAlignRotated")
-def roi_align_rotated(g: Graph, w: Work) -> str:
+def roi_align_rotated(g: OnnxGraph, w: Work) -> str:
     return align_rotated(g, w, rows_of(g, w, NUMBERS))
 
 
-def align_rotated(g: Graph, w: Work, rows: list[str]) -> str:
+def align_rotated(g: OnnxGraph, w: Work, rows: list[str]) -> str:
     layer, (sizes, _) = w.layer, sides(w)
     image, cx, cy, width, height, theta = rows
     scale, half = float(layer.scale), 0.5 if layer.aligned else 0.0
@@ -67,7 +67,7 @@ def align_rotated(g: Graph, w: Work, rows: list[str]) -> str:
 
 
 @lowering("RiROIAlignRotated")
-def riroi_align_rotated(g: Graph, w: Work) -> str:
+def riroi_align_rotated(g: OnnxGraph, w: Work) -> str:
     """The channels of each region turned by its angle: a product with a matrix of each region."""
     rows = rows_of(g, w, NUMBERS)
     orientations, channels = w.layer.orientations, w.bottom_shapes[0][1]
@@ -89,7 +89,7 @@ def riroi_align_rotated(g: Graph, w: Work) -> str:
 
 
 @lowering("DeformROIPooling", "ModulatedDeformROIPooling")
-def deform_roi_pooling(g: Graph, w: Work) -> str:
+def deform_roi_pooling(g: OnnxGraph, w: Work) -> str:
     layer, (sizes, pooled) = w.layer, sides(w)
     rows = rows_of(g, w)
     (start_y, height), (start_x, width) = region_of(g, w, rows, True)
@@ -113,7 +113,7 @@ def deform_roi_pooling(g: Graph, w: Work) -> str:
 
 
 @lowering("DeformablePSROIPooling")
-def deformable_psroi_pooling(g: Graph, w: Work) -> list[str]:
+def deformable_psroi_pooling(g: OnnxGraph, w: Work) -> list[str]:
     """Averages of the samples that lie on the map, of each bin in its own channel."""
     layer, (sizes, (bins, _)) = w.layer, sides(w)
     w.need(len(w.step.outputs) == 1, "its second top, how many samples each bin had, has no counterpart")
@@ -145,7 +145,7 @@ def deformable_psroi_pooling(g: Graph, w: Work) -> list[str]:
     return [positions(g, w, rows[0], y, x, valid)]
 
 
-def positions(g: Graph, w: Work, image: str, y: str, x: str, valid: str) -> str:
+def positions(g: OnnxGraph, w: Work, image: str, y: str, x: str, valid: str) -> str:
     """Averages of the valid ones of samples at y, x (R, classes, P, P, S, S), bin by bin in the channels of each."""
     layer, (sizes, (bins, _)) = w.layer, sides(w)
     group, classes, outputs = layer.group, layer.classes, layer.output_dim
@@ -181,7 +181,7 @@ def positions(g: Graph, w: Work, image: str, y: str, x: str, valid: str) -> str:
 
 
 @lowering("RotateROIPooling")
-def rotate_roi_pooling(g: Graph, w: Work) -> str:
+def rotate_roi_pooling(g: OnnxGraph, w: Work) -> str:
     """RRPN's maxima, region by region in a loop: all pixels of the box around each bin, those inside the bin count."""
     layer = w.layer
     w.need(g.target.computed, f"{g.target.name} runs no loop over regions")
@@ -216,7 +216,7 @@ def rotate_roi_pooling(g: Graph, w: Work) -> str:
     return g.op("Reshape", g.transpose(result, 0, 2, 1), g.ints(-1, channels, *layer.pooled))
 
 
-def bins_of(g: Graph, w: Work, rows: str) -> list[str]:
+def bins_of(g: OnnxGraph, w: Work, rows: str) -> list[str]:
     """Of every bin its corner A, the sides AB and AC, and the box around it: (R, bins, 1) each."""
     down, across = w.layer.pooled
     scale = float(w.layer.scale)
@@ -243,7 +243,9 @@ def bins_of(g: Graph, w: Work, rows: str) -> list[str]:
     return [ay, ax, g.sub(by, ay), g.sub(bx, ax), g.sub(cy, ay), g.sub(cx, ax), *box]
 
 
-def turned_maximum(g: Graph, here: list[str], limits: list[str], pixels: str, of: str, height: int, width: int) -> str:
+def turned_maximum(
+    g: OnnxGraph, here: list[str], limits: list[str], pixels: str, of: str, height: int, width: int
+) -> str:
     """(bins, C) of one region: the largest of the pixels inside each bin, and of 0."""
     ay, ax, by, bx, cy, cx, top, bottom, left, right = here
     top, left = g.larger(top, 0.0), g.larger(left, 0.0)
@@ -268,7 +270,7 @@ def turned_maximum(g: Graph, here: list[str], limits: list[str], pixels: str, of
 
 
 @lowering("DeformableConvolution", "ModulatedDeformableConvolution")
-def deformable_convolution(g: Graph, w: Work) -> str:
+def deformable_convolution(g: OnnxGraph, w: Work) -> str:
     layer = w.layer
     bias = w.params[1].reshape(-1) if len(w.params) > 1 else np.zeros(layer.outputs, np.float32)
     if g.target.has("DeformConv", g.opset):
@@ -280,7 +282,7 @@ def deformable_convolution(g: Graph, w: Work) -> str:
     return by_columns(g, w, bias)
 
 
-def by_columns(g: Graph, w: Work, bias: np.ndarray) -> str:
+def by_columns(g: OnnxGraph, w: Work, bias: np.ndarray) -> str:
     """Samples of every tap by GridSample, then one product with the weights."""
     layer, parts, taps = w.layer, w.layer.parts, w.layer.taps
     channels, height, width = w.bottom_shapes[0][1:]

@@ -6,79 +6,79 @@ from math import inf
 
 import numpy as np
 
-from .graph import Graph, Work, lowering
+from .graph import OnnxGraph, Work, lowering
 
 
 @lowering("ReLU")
-def relu(g: Graph, w: Work) -> str:
+def relu(g: OnnxGraph, w: Work) -> str:
     slope, ceiling = w.layer.limits
     y = g.op("LeakyRelu", w.bottoms[0], alpha=float(slope)) if slope else g.op("Relu", w.bottoms[0])
     return y if ceiling == inf else g.smaller(y, ceiling)
 
 
 @lowering("PReLU")
-def prelu(g: Graph, w: Work) -> str:
+def prelu(g: OnnxGraph, w: Work) -> str:
     shape = (w.params[0].size, *[1] * (len(w.top_shapes[0]) - 2))
     return g.op("PRelu", w.bottoms[0], g.const(w.params[0].reshape(shape)))
 
 
 @lowering("ELU")
-def elu(g: Graph, w: Work) -> str:
+def elu(g: OnnxGraph, w: Work) -> str:
     alpha, scale = w.layer.numbers
     y = g.op("Elu", w.bottoms[0], alpha=float(alpha))
     return y if scale == 1 else g.mul(y, scale)
 
 
 @lowering("Sigmoid")
-def sigmoid(g: Graph, w: Work) -> str:
+def sigmoid(g: OnnxGraph, w: Work) -> str:
     return g.op("Sigmoid", w.bottoms[0])
 
 
 @lowering("TanH")
-def tanh(g: Graph, w: Work) -> str:
+def tanh(g: OnnxGraph, w: Work) -> str:
     return g.op("Tanh", w.bottoms[0])
 
 
 @lowering("AbsVal")
-def absval(g: Graph, w: Work) -> str:
+def absval(g: OnnxGraph, w: Work) -> str:
     return g.op("Abs", w.bottoms[0])
 
 
 @lowering("BNLL")
-def bnll(g: Graph, w: Work) -> str:
+def bnll(g: OnnxGraph, w: Work) -> str:
     """max(x, 0) + log(1 + exp(-|x|)), which does not overflow."""
     rest = g.op("Log", g.add(g.op("Exp", g.op("Neg", g.op("Abs", w.bottoms[0]))), 1.0))
     return g.add(g.op("Relu", w.bottoms[0]), rest)
 
 
 @lowering("Clip")
-def clip(g: Graph, w: Work) -> str:
+def clip(g: OnnxGraph, w: Work) -> str:
     low, high = w.layer.numbers
     return g.op("Clip", w.bottoms[0], g.const(low), g.const(high))
 
 
 @lowering("Swish")
-def swish(g: Graph, w: Work) -> str:
+def swish(g: OnnxGraph, w: Work) -> str:
     (beta,) = w.layer.numbers
     x = w.bottoms[0]
     return g.mul(x, g.op("Sigmoid", x if beta == 1 else g.mul(x, beta)))
 
 
 @lowering("Exp")
-def exp(g: Graph, w: Work) -> str:
+def exp(g: OnnxGraph, w: Work) -> str:
     slope, shift = w.layer.numbers
     return g.op("Exp", line(g, w.bottoms[0], slope, shift))
 
 
 @lowering("Log")
-def log(g: Graph, w: Work) -> str:
+def log(g: OnnxGraph, w: Work) -> str:
     scale, shift, factor = w.layer.numbers
     y = g.op("Log", line(g, w.bottoms[0], scale, shift))
     return y if factor == 1 else g.mul(y, factor)
 
 
 @lowering("Power")
-def power(g: Graph, w: Work) -> str:
+def power(g: OnnxGraph, w: Work) -> str:
     exponent, scale, shift = w.layer.line
     x = w.bottoms[0]
     if w.layer.constant:
@@ -91,27 +91,27 @@ def power(g: Graph, w: Work) -> str:
     return g.mul(y, y) if exponent == 2 else g.op("Pow", y, g.const(exponent))
 
 
-def line(g: Graph, x: str, scale: float, shift: float) -> str:
+def line(g: OnnxGraph, x: str, scale: float, shift: float) -> str:
     """scale * x + shift, without what changes nothing."""
     y = x if scale == 1 else g.mul(x, scale)
     return y if shift == 0 else g.add(y, shift)
 
 
 @lowering("Threshold")
-def threshold(g: Graph, w: Work) -> str:
+def threshold(g: OnnxGraph, w: Work) -> str:
     limit = w.layer.param.threshold_param.threshold
     return g.cast(g.op("Greater", w.bottoms[0], g.const(limit)), "float")
 
 
 @lowering("Dropout", "SpatialDropout")
-def dropout(g: Graph, w: Work) -> str:
+def dropout(g: OnnxGraph, w: Work) -> str:
     w.need(not w.layer.drops, "it drops elements at random at TEST too")
     scale = w.layer.scale if w.step.type == "Dropout" else 1.0
     return w.bottoms[0] if scale == 1 else g.mul(w.bottoms[0], scale)
 
 
 @lowering("Eltwise")
-def eltwise(g: Graph, w: Work) -> str:
+def eltwise(g: OnnxGraph, w: Work) -> str:
     """Bottoms may differ by trailing axes of size 1; the top has the shape of the first."""
     shape = w.top_shapes[0]
     parts = [x if len(own) == len(shape) else g.reshape(x, shape, w.lead) for x, own in zip(w.bottoms, w.bottom_shapes)]
@@ -125,7 +125,7 @@ def eltwise(g: Graph, w: Work) -> str:
 
 
 @lowering("CReLU")
-def crelu(g: Graph, w: Work) -> str:
+def crelu(g: OnnxGraph, w: Work) -> str:
     p, x = w.layer.param.crelu_param, w.bottoms[0]
     slope, axis = p.negative_slope, p.concat_axis % len(w.bottom_shapes[0])
     halves = [
@@ -135,7 +135,7 @@ def crelu(g: Graph, w: Work) -> str:
 
 
 @lowering("Axpy")
-def axpy(g: Graph, w: Work) -> str:
+def axpy(g: OnnxGraph, w: Work) -> str:
     a, x, y = w.bottoms
     shape = w.bottom_shapes[1]
     factors = g.reshape(a, (*shape[:2], *[1] * (len(shape) - 2)), w.lead)

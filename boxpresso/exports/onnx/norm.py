@@ -7,7 +7,7 @@ from math import prod
 import numpy as np
 
 from ..operations import Numpy, Shape
-from .graph import Graph, Work, lowering
+from .graph import OnnxGraph, Work, lowering
 
 
 def broad(values: Numpy, axis: int, axes: int) -> Numpy:
@@ -16,7 +16,7 @@ def broad(values: Numpy, axis: int, axes: int) -> Numpy:
 
 
 @lowering("Affine")
-def affine(g: Graph, w: Work) -> str:
+def affine(g: OnnxGraph, w: Work) -> str:
     """BatchNorm, Scale and Bias, or a chain of them, with no weights before them."""
     scale, shift = (broad(np.asarray(p), 1, len(w.top_shapes[0])) for p in w.params)
     y = w.bottoms[0] if np.all(scale == 1) else g.op("Mul", w.bottoms[0], g.const(scale))
@@ -24,7 +24,7 @@ def affine(g: Graph, w: Work) -> str:
 
 
 @lowering("BatchNorm", "BN")
-def batch_norm(g: Graph, w: Work) -> str:
+def batch_norm(g: OnnxGraph, w: Work) -> str:
     """With the statistics of the batch itself; others are an Affine."""
     layer, shape, x = w.layer, w.bottom_shapes[0], w.bottoms[0]
     w.need(len(w.step.outputs) == 1, "only its first top has a counterpart")
@@ -40,7 +40,7 @@ def batch_norm(g: Graph, w: Work) -> str:
 
 
 @lowering("Scale")
-def scale(g: Graph, w: Work) -> str:
+def scale(g: OnnxGraph, w: Work) -> str:
     shape, p = w.bottom_shapes[0], w.layer.param.scale_param
     axis, other, values = operand(g, w, p)
     y = g.mul(w.bottoms[0], values)
@@ -50,11 +50,11 @@ def scale(g: Graph, w: Work) -> str:
 
 
 @lowering("Bias")
-def bias(g: Graph, w: Work) -> str:
+def bias(g: OnnxGraph, w: Work) -> str:
     return g.add(w.bottoms[0], operand(g, w, w.layer.param.bias_param)[2])
 
 
-def operand(g: Graph, w: Work, p: object) -> tuple[int, Shape, str]:
+def operand(g: OnnxGraph, w: Work, p: object) -> tuple[int, Shape, str]:
     """The axis, shape and value of a Scale's or Bias's second operand, learned or a bottom, ready to broadcast."""
     shape = w.bottom_shapes[0]
     count, axis = p.num_axes, p.axis % max(len(shape), 1)  # type: ignore[attr-defined]
@@ -70,7 +70,7 @@ def operand(g: Graph, w: Work, p: object) -> tuple[int, Shape, str]:
 
 
 @lowering("LRN")
-def lrn(g: Graph, w: Work) -> str:
+def lrn(g: OnnxGraph, w: Work) -> str:
     layer, x, (images, channels, *size) = w.layer, w.bottoms[0], w.bottom_shapes[0]
     wide, half = 2 * layer.half + 1, layer.half
     if layer.across and layer.by > 0 and layer.beta > 0:  # onnxruntime refuses others
@@ -87,7 +87,7 @@ def lrn(g: Graph, w: Work) -> str:
 
 
 @lowering("MVN")
-def mvn(g: Graph, w: Work) -> str:
+def mvn(g: OnnxGraph, w: Work) -> str:
     p, shape, x = w.layer.param.mvn_param, w.bottom_shapes[0], w.bottoms[0]
     axes = list(range(1 if p.across_channels else 2, len(shape)))
     w.need(axes, f"nothing is left to normalise in the shape {shape}")
@@ -101,7 +101,7 @@ def mvn(g: Graph, w: Work) -> str:
 
 
 @lowering("Normalize")
-def normalize(g: Graph, w: Work) -> str:
+def normalize(g: OnnxGraph, w: Work) -> str:
     p, shape, x = w.layer.param.norm_param, w.bottom_shapes[0], w.bottoms[0]
     axes = list(range(1, len(shape))) if p.across_spatial else [1]
     norm = g.op("Sqrt", g.add(g.reduce("ReduceSum", g.mul(x, x), axes), p.eps))
@@ -110,5 +110,5 @@ def normalize(g: Graph, w: Work) -> str:
 
 
 @lowering("Softmax")
-def softmax(g: Graph, w: Work) -> str:
+def softmax(g: OnnxGraph, w: Work) -> str:
     return g.op("Softmax", w.bottoms[0], axis=w.layer.param.softmax_param.axis % len(w.bottom_shapes[0]))

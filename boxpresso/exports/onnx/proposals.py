@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from .graph import Graph, Work, lowering
+from .graph import OnnxGraph, Work, lowering
 from .rotated import rotated_rows, suppressed_rotated
 from .suppress import LEAST, column, suppressed
 
 
 @lowering("Proposal", "FrcnnProposal", "RotateProposal")
-def proposal(g: Graph, w: Work) -> list[str]:
+def proposal(g: OnnxGraph, w: Work) -> list[str]:
     """Decode, clip, leave out the small, the best, suppression; of every image."""
     layer = w.layer
     rows, best, _ = chosen(g, w, layer.boxes, layer.settings["feat_stride"], layer.settings, w.bottoms[2])
@@ -26,7 +26,7 @@ def proposal(g: Graph, w: Work) -> list[str]:
 
 
 @lowering("SSHProposal", "MNCProposal")
-def plain_proposal(g: Graph, w: Work) -> list[str]:
+def plain_proposal(g: OnnxGraph, w: Work) -> list[str]:
     """The same of one image; the second top is the scores of SSH's, and the numbers of MNC's anchors."""
     layer = w.layer
     info = g.reshape(w.bottoms[2], [1, -1])
@@ -40,7 +40,9 @@ def plain_proposal(g: Graph, w: Work) -> list[str]:
     return [rows, numbers][: len(w.step.outputs)]
 
 
-def chosen(g: Graph, w: Work, kind: Any, stride: float, limits: Mapping[str, Any], info: str) -> tuple[str, str, str]:
+def chosen(
+    g: OnnxGraph, w: Work, kind: Any, stride: float, limits: Mapping[str, Any], info: str
+) -> tuple[str, str, str]:
     """Rows (R, 1 + columns), their scores (R, 1) and the numbers of their boxes in the image (R, 1).
 
     The choice of boxes that an image's scores and offsets, the first two bottoms, say.
@@ -89,7 +91,7 @@ def chosen(g: Graph, w: Work, kind: Any, stride: float, limits: Mapping[str, Any
     return rows, g.unsqueeze(g.op("GatherND", best, both), 1), g.unsqueeze(g.op("GatherND", which, both), 1)
 
 
-def clipped(g: Graph, boxes: str, info: str) -> str:
+def clipped(g: OnnxGraph, boxes: str, info: str) -> str:
     """Boxes (N, K, 4) with every corner on a pixel of the image of info (N, 2 or more): height, width."""
     turned = g.gather(g.slice(info, 1, 0, 2), g.ints(1, 0), 1)  # width, height
     most = g.unsqueeze(g.sub(turned, 1.0), 1)
@@ -97,7 +99,7 @@ def clipped(g: Graph, boxes: str, info: str) -> str:
 
 
 @lowering("TextProposal")
-def text_proposal(g: Graph, w: Work) -> list[str]:
+def text_proposal(g: OnnxGraph, w: Work) -> list[str]:
     """CTPN's boxes at all places: height and centre move, the sides stay; neither sorted nor suppressed."""
     layer = w.layer
     _, _, height, width = w.bottom_shapes[0]
@@ -116,7 +118,7 @@ def text_proposal(g: Graph, w: Work) -> list[str]:
 
 
 @lowering("MNCStageBridge")
-def mnc_stage_bridge(g: Graph, w: Work) -> list[str]:
+def mnc_stage_bridge(g: OnnxGraph, w: Work) -> list[str]:
     """The regions moved by the offsets of the class with the greatest score, and clipped."""
     w.need(len(w.step.outputs) == 1, "it is one that trains")
     regions, by, scores = w.bottoms[:3]
@@ -133,18 +135,18 @@ def mnc_stage_bridge(g: Graph, w: Work) -> list[str]:
 
 
 @lowering("MNCMask")
-def mnc_mask(g: Graph, w: Work) -> list[str]:
+def mnc_mask(g: OnnxGraph, w: Work) -> list[str]:
     w.need(len(w.step.outputs) == 1, "it is one that trains")
     return [g.reshape(w.bottoms[0], [-1, *w.top_shapes[0][1:]])]
 
 
-def places_first(g: Graph, x: str, columns: int) -> str:
+def places_first(g: OnnxGraph, x: str, columns: int) -> str:
     """(N, H * W * A, columns) of a map (N, A * columns, H, W): by place, then anchor."""
     turned = g.transpose(x, 0, 2, 3, 1)
     return g.op("Reshape", turned, g.concat([g.size(x, 0), g.ints(-1, columns)], 0))
 
 
-def moved(g: Graph, anchors: np.ndarray, by: str) -> str:
+def moved(g: OnnxGraph, anchors: np.ndarray, by: str) -> str:
     """(N, K, 4): the anchors (K, 4) moved by offsets; as Upright.decode."""
     size = anchors[:, 2:] - anchors[:, :2] + 1
     centre = anchors[:, :2] + np.float32(0.5) * size
@@ -154,7 +156,7 @@ def moved(g: Graph, anchors: np.ndarray, by: str) -> str:
 
 
 @lowering("BoxGroupOutput")
-def box_group_output(g: Graph, w: Work) -> list[str]:
+def box_group_output(g: OnnxGraph, w: Work) -> list[str]:
     layer, p = w.layer, w.layer.param.box_group_output_param
     boxes, scores = [], []
     for k, group in enumerate(p.box_group_param):
@@ -185,7 +187,7 @@ def box_group_output(g: Graph, w: Work) -> list[str]:
     return [g.unsqueeze(top, 2, 3) for top in (rows, scored)[: len(w.step.outputs)]]
 
 
-def field_boxes(g: Graph, w: Work, index: int, group: object) -> tuple[str, str]:
+def field_boxes(g: OnnxGraph, w: Work, index: int, group: object) -> tuple[str, str]:
     """Boxes (N, G * H * W, 4) and scores (N, G * H * W, 1) of one group of fields."""
     layer, p = w.layer, w.layer.param.box_group_output_param
     height, width = w.bottom_shapes[2 * index][2:]

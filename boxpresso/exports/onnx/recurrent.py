@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from .graph import Graph, Work, lowering
+from .graph import OnnxGraph, Work, lowering
 
 
 @lowering("LSTM")
-def lstm(g: Graph, w: Work) -> list[str]:
+def lstm(g: OnnxGraph, w: Work) -> list[str]:
     layer = w.layer
     if layer.older and len(w.bottoms) == 1:  # every sequence begins at its first step
         return [whole_lstm(g, w)]
@@ -25,7 +25,7 @@ def lstm(g: Graph, w: Work) -> list[str]:
     return [over_time(g, w, states, step), *[g.unsqueeze(state, 0) for state in states[: len(w.step.outputs) - 1]]]
 
 
-def whole_lstm(g: Graph, w: Work) -> str:
+def whole_lstm(g: OnnxGraph, w: Work) -> str:
     """ONNX's own LSTM; its gates are in another order."""
     steps, count, *inner = w.bottom_shapes[0]
     size, order = w.layer.size, [0, 2, 1, 3]
@@ -45,7 +45,7 @@ def layer_bias(layer: Any) -> int:
     return int(layer.bias_index)
 
 
-def cell(g: Graph, pre: str, before: str, size: int) -> tuple[str, str]:
+def cell(g: OnnxGraph, pre: str, before: str, size: int) -> tuple[str, str]:
     """Hidden and cell state after a step; `before` is 0 already where a sequence begins."""
     taken, kept, shown = (g.op("Sigmoid", g.slice(pre, -1, k * size, (k + 1) * size)) for k in range(3))
     written = g.op("Tanh", g.slice(pre, -1, 3 * size, 4 * size))
@@ -53,7 +53,7 @@ def cell(g: Graph, pre: str, before: str, size: int) -> tuple[str, str]:
     return g.mul(shown, g.op("Tanh", state)), state
 
 
-def first_states(g: Graph, w: Work, count: int) -> list[str]:
+def first_states(g: OnnxGraph, w: Work, count: int) -> list[str]:
     """Hidden state, cell state, (N, size) each: the last bottoms where they are given, else 0."""
     layer = w.layer
     if layer.exposed:
@@ -63,7 +63,7 @@ def first_states(g: Graph, w: Work, count: int) -> list[str]:
     return [zeros] * count
 
 
-def over_time(g: Graph, w: Work, states: list[str], step: Any) -> str:
+def over_time(g: OnnxGraph, w: Work, states: list[str], step: Any) -> str:
     """Runs step(pre-activations, cont) for each time step, written one after another; (T, N, size) of what it returns.
 
     states[0] is the hidden state, which a step replaces.
@@ -91,7 +91,7 @@ def over_time(g: Graph, w: Work, states: list[str], step: Any) -> str:
 
 
 @lowering("RNN")
-def rnn(g: Graph, w: Work) -> list[str]:
+def rnn(g: OnnxGraph, w: Work) -> list[str]:
     states, layer = first_states(g, w, 1), w.layer
 
     def step(pre: str, _: str) -> str:
@@ -105,7 +105,7 @@ def rnn(g: Graph, w: Work) -> list[str]:
 
 
 @lowering("LSTMUnit")
-def lstm_unit(g: Graph, w: Work) -> list[str]:
+def lstm_unit(g: OnnxGraph, w: Work) -> list[str]:
     before, pre, cont = w.bottoms
     hidden_state = cell(g, pre, g.mul(before, g.unsqueeze(cont, 2)), w.layer.size)
     return [hidden_state[1], hidden_state[0]]

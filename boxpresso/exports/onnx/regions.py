@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from .graph import Graph, Work, lowering
+from .graph import OnnxGraph, Work, lowering
 from .sampling import inside, on_map
 
 LENGTHS = 1024  # pixels of a map, below which the bins of ROIPooling have a table
 
 
-def rows_of(g: Graph, w: Work, columns: int = 5) -> list[str]:
+def rows_of(g: OnnxGraph, w: Work, columns: int = 5) -> list[str]:
     """The columns of the regions, (R, 1) each: the image, then its numbers."""
     shape = w.bottom_shapes[1]
     rows = w.bottoms[1] if len(shape) == 2 else g.op("Reshape", w.bottoms[1], g.ints(-1, columns))
@@ -21,7 +21,7 @@ def rows_of(g: Graph, w: Work, columns: int = 5) -> list[str]:
     return [truncated(g, image), *numbers]
 
 
-def truncated(g: Graph, x: str) -> str:
+def truncated(g: OnnxGraph, x: str) -> str:
     """Towards zero, as a cast does."""
     return g.cast(g.cast(x, "int64"), "float")
 
@@ -32,7 +32,7 @@ def sides(w: Work) -> tuple[tuple[int, int], tuple[int, int]]:
     return (height, width), w.layer.pooled
 
 
-def native(g: Graph, w: Work, rows: list[str]) -> tuple[str, str]:
+def native(g: OnnxGraph, w: Work, rows: list[str]) -> tuple[str, str]:
     """Corners (R, 4) and the numbers of images (R) as ONNX's operators of regions take them."""
     return g.concat(rows[1:], 1), g.cast(g.squeeze(rows[0], 1), "int64")
 
@@ -41,7 +41,7 @@ def native(g: Graph, w: Work, rows: list[str]) -> tuple[str, str]:
 
 
 @lowering("ROIPooling")
-def roi_pooling(g: Graph, w: Work) -> str:
+def roi_pooling(g: OnnxGraph, w: Work) -> str:
     layer = w.layer
     w.need(len(w.step.outputs) == 1, "its second top, where the maxima lie, has no counterpart")
     w.need(not layer.mmcv and not layer.last, "its form of boxpresso.ops has no counterpart")
@@ -64,7 +64,7 @@ def roi_pooling(g: Graph, w: Work) -> str:
     return largest(g, w, rows[0], begins, ends)
 
 
-def cuts(g: Graph, length: str, bins: int) -> tuple[str, str]:
+def cuts(g: OnnxGraph, length: str, bins: int) -> tuple[str, str]:
     """Where the bins of regions of whole lengths (R, 1) begin and end, (R, bins) each, from where the region starts.
 
     As p * (length / bins) in float32 says, whose rounding decides some edges. Readers divide in other ways, so the usual
@@ -81,7 +81,7 @@ def cuts(g: Graph, length: str, bins: int) -> tuple[str, str]:
     return begin, stop
 
 
-def largest(g: Graph, w: Work, image: str, begins: list[str], ends: list[str]) -> str:
+def largest(g: OnnxGraph, w: Work, image: str, begins: list[str], ends: list[str]) -> str:
     """The maximum of each bin, 0 of an empty one; begins, ends: (R, bins) of y, then of x.
 
     The maxima of all windows of 1, 2, 4 .. pixels are found first; that of a bin is the largest of the four windows, as
@@ -131,7 +131,7 @@ def largest(g: Graph, w: Work, image: str, begins: list[str], ends: list[str]) -
     return g.transpose(g.op("Where", none, g.const(0.0), most), 0, 3, 1, 2)
 
 
-def doubled(g: Graph, x: str, axis: int, apart: int) -> str:
+def doubled(g: OnnxGraph, x: str, axis: int, apart: int) -> str:
     """At each pixel the larger of itself and the one that lies `apart` pixels on; beyond the border there is nothing."""
     kernel, dilation, end = [1, 1], [1, 1], [0, 0]
     kernel[axis], dilation[axis], end[axis] = 2, apart, apart
@@ -143,7 +143,7 @@ def doubled(g: Graph, x: str, axis: int, apart: int) -> str:
 
 
 @lowering("PSROIPooling")
-def psroi_pooling(g: Graph, w: Work) -> list[str]:
+def psroi_pooling(g: OnnxGraph, w: Work) -> list[str]:
     layer = w.layer
     w.need(not layer.torchvision, "torchvision's form of it has no counterpart")
     rows, (sizes, pooled) = rows_of(g, w), sides(w)
@@ -165,7 +165,7 @@ def psroi_pooling(g: Graph, w: Work) -> list[str]:
     return with_channels(g, w, g.div(sums, g.unsqueeze(area, 1)))
 
 
-def edges_of(g: Graph, scale: float, bins: int, pixels: str, extent: str) -> str:
+def edges_of(g: OnnxGraph, scale: float, bins: int, pixels: str, extent: str) -> str:
     """(R, bins + 1): where the bins of PSROIPooling begin, from the start of the region; its last one where they end.
 
     From a table where the scale is a power of two, for then the extent on the map says nothing that the extent in pixels of
@@ -183,7 +183,7 @@ def edges_of(g: Graph, scale: float, bins: int, pixels: str, extent: str) -> str
     return g.op("Where", usual, g.gather(g.const(table), row), computed)
 
 
-def with_channels(g: Graph, w: Work, y: str) -> list[str]:
+def with_channels(g: OnnxGraph, w: Work, y: str) -> list[str]:
     """The top, and where there is a second one the channel of each bin."""
     if len(w.step.outputs) == 1:
         return [y]
@@ -195,20 +195,20 @@ def with_channels(g: Graph, w: Work, y: str) -> list[str]:
 # Averages of samples: rows of weights for y and for x
 
 
-def images_of(g: Graph, w: Work, image: str) -> str:
+def images_of(g: OnnxGraph, w: Work, image: str) -> str:
     """(R, N): 1 in the column of a region's image."""
     numbers = g.count_up(g.size(w.bottoms[0], 0))
     return g.cast(g.op("Equal", image, g.unsqueeze(numbers, 0)), "float")
 
 
-def over_images(g: Graph, w: Work, image: str, weights: str) -> str:
+def over_images(g: OnnxGraph, w: Work, image: str, weights: str) -> str:
     """(R, bins, N * H): weights (R, bins, H) in the rows of a region's image."""
     own = g.unsqueeze(images_of(g, w, image), 1, 3)  # (R, 1, N, 1)
     wide = g.mul(g.unsqueeze(weights, 2), own)
     return g.op("Reshape", wide, g.concat([g.size(weights, 0), g.size(weights, 1), g.joined(wide, 2, 4)], 0))
 
 
-def by_weights(g: Graph, w: Work, image: str, rows: str, columns: str) -> str:
+def by_weights(g: OnnxGraph, w: Work, image: str, rows: str, columns: str) -> str:
     """(R, C, PH, PW): sums of weights (R, PH, H) and (R, PW, W) over the features."""
     _, channels, _, width = w.bottom_shapes[0]
     high = g.unsqueeze(over_images(g, w, image, rows), 1)
@@ -216,7 +216,7 @@ def by_weights(g: Graph, w: Work, image: str, rows: str, columns: str) -> str:
     return g.op("MatMul", g.op("MatMul", high, features), g.unsqueeze(g.transpose(columns, 0, 2, 1), 1))
 
 
-def by_position(g: Graph, w: Work, image: str, rows: str, columns: str) -> str:
+def by_position(g: OnnxGraph, w: Work, image: str, rows: str, columns: str) -> str:
     """(R, D, G, G): the same where each bin has channels of its own, of features with D * G * G channels."""
     layer, width = w.layer, w.bottom_shapes[0][3]
     side, outputs = layer.group, layer.output_dim
@@ -230,7 +230,7 @@ def by_position(g: Graph, w: Work, image: str, rows: str, columns: str) -> str:
     return g.transpose(g.reduce("ReduceSum", g.mul(lines, wide), [4], keep=False), 2, 3, 0, 1)
 
 
-def tents(g: Graph, places: str, valid: str, size: int) -> str:
+def tents(g: OnnxGraph, places: str, valid: str, size: int) -> str:
     """(R, bins, size): the weights of pixels in samples at places (R, bins, S), whose own weights are `valid`."""
     pixels = g.const(np.arange(size).reshape(1, 1, 1, -1))
     apart = g.op("Abs", g.sub(g.unsqueeze(on_map(g, places, size), 3), pixels))
@@ -238,7 +238,7 @@ def tents(g: Graph, places: str, valid: str, size: int) -> str:
     return g.reduce("ReduceSum", g.mul(weights, g.unsqueeze(valid, 3)), [2], keep=False)
 
 
-def samples(g: Graph, start: str, bin_size: str, bins: int, ratio: int, size: int) -> tuple[str, str, str]:
+def samples(g: OnnxGraph, start: str, bin_size: str, bins: int, ratio: int, size: int) -> tuple[str, str, str]:
     """Places (R, bins, S) of the samples of an axis, 1 for each that a region has and 0 for what others have more, and how
     many each region has, (R, 1); start and bin_size: (R, 1); size: of the map."""
     numbers = g.const(np.arange(bins, dtype=np.float32)[None])
@@ -255,7 +255,7 @@ def samples(g: Graph, start: str, bin_size: str, bins: int, ratio: int, size: in
     return spread(g, origin, bin_size, count, g.unsqueeze(g.count_up(g.unsqueeze(most, 0)), 0, 1))
 
 
-def spread(g: Graph, origin: str, bin_size: str, count: str, step: str) -> tuple[str, str, str]:
+def spread(g: OnnxGraph, origin: str, bin_size: str, count: str, step: str) -> tuple[str, str, str]:
     """What `samples` returns, of regions with `count` (R, 1) samples in a bin; step: 0, 1, .. (1, 1, S)."""
     each = g.unsqueeze(count, 2)
     places = g.add(origin, g.div(g.mul(g.add(step, 0.5), g.unsqueeze(bin_size, 2)), g.larger(each, 1.0)))
@@ -263,7 +263,7 @@ def spread(g: Graph, origin: str, bin_size: str, count: str, step: str) -> tuple
     return places, g.mul(exists, g.add(g.mul(origin, 0.0), 1.0)), count
 
 
-def region_of(g: Graph, w: Work, rows: list[str], aligned: bool) -> list[tuple[str, str]]:
+def region_of(g: OnnxGraph, w: Work, rows: list[str], aligned: bool) -> list[tuple[str, str]]:
     """Start and size of the regions on the map, (R, 1) each, for y and x."""
     half, scale = 0.5 if aligned else 0.0, float(w.layer.scale)
     result = []
@@ -276,7 +276,7 @@ def region_of(g: Graph, w: Work, rows: list[str], aligned: bool) -> list[tuple[s
     return result
 
 
-def averages(g: Graph, w: Work, rows: list[str], aligned: bool) -> tuple[str, str, str]:
+def averages(g: OnnxGraph, w: Work, rows: list[str], aligned: bool) -> tuple[str, str, str]:
     """Weights of rows and columns, and the number of samples (R, 1, 1, 1), of the align family."""
     sizes, pooled = sides(w)
     weights, counts = [], []
@@ -289,7 +289,7 @@ def averages(g: Graph, w: Work, rows: list[str], aligned: bool) -> tuple[str, st
 
 
 @lowering("ROIAlign")
-def roi_align(g: Graph, w: Work) -> str:
+def roi_align(g: OnnxGraph, w: Work) -> str:
     layer, rows = w.layer, rows_of(g, w)
     if layer.max:
         return align_max(g, w, rows)
@@ -306,7 +306,7 @@ def roi_align(g: Graph, w: Work) -> str:
     return g.div(by_weights(g, w, rows[0], high, wide), g.larger(count, 1.0))
 
 
-def align_max(g: Graph, w: Work, rows: list[str]) -> str:
+def align_max(g: OnnxGraph, w: Work, rows: list[str]) -> str:
     """The largest sample; one outside the map is 0, a bin without samples the smallest number."""
     w.need(len(w.step.outputs) == 1, "its further tops, where the maxima lie, have no counterpart")
     sizes, pooled = sides(w)
@@ -329,12 +329,12 @@ def align_max(g: Graph, w: Work, rows: list[str]) -> str:
     return g.reduce("ReduceMax", masked, [3, 5], keep=False)
 
 
-def flat_bins(g: Graph, x: str, size: int) -> str:
+def flat_bins(g: OnnxGraph, x: str, size: int) -> str:
     """(R, bins * S, size) of (R, bins, S, size)."""
     return g.op("Reshape", x, g.concat([g.size(x, 0), g.joined(x, 1, 3), g.ints(size)], 0))
 
 
-def align_corners(g: Graph, w: Work, rows: list[str]) -> str:
+def align_corners(g: OnnxGraph, w: Work, rows: list[str]) -> str:
     """Cascade R-CNN's: one sample at each corner of cells."""
     layer, (sizes, pooled) = w.layer, sides(w)
     places, lengths = [], []
@@ -356,14 +356,14 @@ def align_corners(g: Graph, w: Work, rows: list[str]) -> str:
 
 
 @lowering("PSROIAlign")
-def psroi_align(g: Graph, w: Work) -> list[str]:
+def psroi_align(g: OnnxGraph, w: Work) -> list[str]:
     rows = rows_of(g, w)
     high, wide, count = averages(g, w, rows, True)
     return with_channels(g, w, g.div(by_position(g, w, rows[0], high, wide), count))
 
 
 @lowering("ROIWarping")
-def roi_warping(g: Graph, w: Work) -> str:
+def roi_warping(g: OnnxGraph, w: Work) -> str:
     rows, (sizes, pooled) = rows_of(g, w), sides(w)
     weights = []
     for axis, (first, last) in enumerate(((2, 4), (1, 3))):
@@ -376,7 +376,7 @@ def roi_warping(g: Graph, w: Work) -> str:
 
 
 @lowering("PrROIPooling")
-def prroi_pooling(g: Graph, w: Work) -> str:
+def prroi_pooling(g: OnnxGraph, w: Work) -> str:
     """The integral of the bilinear surface over each bin, a product of integrals along y and x, over its area."""
     rows, (sizes, pooled) = rows_of(g, w), sides(w)
     weights, bins = [], []
@@ -394,7 +394,7 @@ def prroi_pooling(g: Graph, w: Work) -> str:
     return g.op("Where", some, g.div(sums, g.op("Where", some, area, g.const(1.0))), g.const(0.0))
 
 
-def slope(g: Graph, edges: str, bins: int, low: float, high: float) -> str:
+def slope(g: OnnxGraph, edges: str, bins: int, low: float, high: float) -> str:
     """The integral of 1 - |t| from each edge to the next, of what lies from low to high, which is one side of 0."""
     inner = g.clamp(edges, low, high)
     start, end = g.slice(inner, 1, 0, bins), g.slice(inner, 1, 1, None)
@@ -406,12 +406,12 @@ def slope(g: Graph, edges: str, bins: int, low: float, high: float) -> str:
 
 
 @lowering("MaskPooling")
-def mask_pooling(g: Graph, w: Work) -> str:
+def mask_pooling(g: OnnxGraph, w: Work) -> str:
     return g.mul(w.bottoms[0], w.bottoms[1])
 
 
 @lowering("MaskResize")
-def mask_resize(g: Graph, w: Work) -> str:
+def mask_resize(g: OnnxGraph, w: Work) -> str:
     rows, columns = (g.const(resizing(size, out)) for size, out in zip(w.bottom_shapes[0][2:], w.layer.out))
     return g.op("MatMul", rows, g.op("MatMul", w.bottoms[0], g.transpose(columns, 1, 0)))
 

@@ -6,10 +6,10 @@ from math import pi
 
 import numpy as np
 
-from .graph import Graph
+from .graph import OnnxGraph
 
 
-def rotated_rows(g: Graph, anchors: np.ndarray, by: str) -> str:
+def rotated_rows(g: OnnxGraph, anchors: np.ndarray, by: str) -> str:
     """(N, K, 5): the anchors (K, 5), x, y, height, width, degrees, moved by offsets; as Rotated.decode."""
     size = g.const(anchors[:, 3:1:-1])  # width, height
     centre = g.add(g.mul(g.slice(by, 2, 0, 2), size), g.const(anchors[:, :2]))
@@ -20,7 +20,7 @@ def rotated_rows(g: Graph, anchors: np.ndarray, by: str) -> str:
     return g.concat([centre, g.slice(grown, 2, 1, 2), g.slice(grown, 2, 0, 1), angle], 2)
 
 
-def suppressed_rotated(g: Graph, boxes: str, scores: str, threshold: float, limit: int) -> str:
+def suppressed_rotated(g: OnnxGraph, boxes: str, scores: str, threshold: float, limit: int) -> str:
     """Indices of the boxes (K, 5), best first, that overlap no better one that stays by more than the threshold.
 
     A box whose score is minus infinity is out. Each turn of the loop takes the first box that is left and leaves out those
@@ -58,13 +58,13 @@ def suppressed_rotated(g: Graph, boxes: str, scores: str, threshold: float, limi
     return g.squeeze(g.op("NonZero", last), 0)
 
 
-def any_true(g: Graph, x: str) -> str:
+def any_true(g: OnnxGraph, x: str) -> str:
     """Whether one of a list of truth values is true: a single one."""
     most = g.reduce("ReduceMax", g.cast(x, "float"), [0], keep=False)
     return g.cast(most, "bool")
 
 
-def overlaps(g: Graph, one: str, rows: str) -> str:
+def overlaps(g: OnnxGraph, one: str, rows: str) -> str:
     """(K,): intersection over union of a box (1, 5) with boxes (K, 5): centre x, y, width, height, radians.
 
     The area that both share is a sum over its edges, by Green's theorem: the part of each edge of one box that lies in the
@@ -95,7 +95,7 @@ def overlaps(g: Graph, one: str, rows: str) -> str:
     return g.squeeze(value, 1)
 
 
-def border(g: Graph, x: str, y: str, c: str, s: str, half: tuple[str, str]) -> tuple[str, str, str, str]:
+def border(g: OnnxGraph, x: str, y: str, c: str, s: str, half: tuple[str, str]) -> tuple[str, str, str, str]:
     """Where the four edges of boxes start and how they run, (K, 4) each: counter-clockwise in axes x, y."""
     signs_w, signs_h = g.const([[-1, 1, 1, -1]]), g.const([[-1, -1, 1, 1]])
     wide, high = g.mul(half[0], signs_w), g.mul(half[1], signs_h)
@@ -106,7 +106,7 @@ def border(g: Graph, x: str, y: str, c: str, s: str, half: tuple[str, str]) -> t
 
 
 def clipped(
-    g: Graph, edges: tuple[str, str, str, str], box: tuple[str, str, str, str], half: tuple[str, str], strict: bool
+    g: OnnxGraph, edges: tuple[str, str, str, str], box: tuple[str, str, str, str], half: tuple[str, str], strict: bool
 ) -> str:
     """(K, 1): twice the part of an area that the edges inside a box contribute.
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from .graph import Graph
+from .graph import OnnxGraph
 
 
-def stacked(g: Graph, features: str) -> str:
+def stacked(g: OnnxGraph, features: str) -> str:
     """(1, C, N * H, W): the images one below another, so that a sample of any image is one of a single map."""
     turned = g.transpose(features, 1, 0, 2, 3)  # (C, N, H, W)
     rows = g.op("Reshape", turned, g.concat([g.size(features, 1), g.ints(-1), g.size(features, 3)], 0))
     return g.unsqueeze(rows, 0)
 
 
-def sample(g: Graph, features: str, height: int, width: int, image: str, y: str, x: str) -> str:
+def sample(g: OnnxGraph, features: str, height: int, width: int, image: str, y: str, x: str) -> str:
     """(1, C, *): samples of maps (N, C, H, W) at y, x of two axes, which must lie in 0 to H - 1 and 0 to W - 1.
 
     image: numbers of images, of a shape that broadcasts to y's.
@@ -28,12 +28,12 @@ def sample(g: Graph, features: str, height: int, width: int, image: str, y: str,
     return g.op("GridSample", whole, g.unsqueeze(grid, 0), mode=mode, padding_mode="border", align_corners=1)
 
 
-def inside(g: Graph, c: str, size: int, margin: float = 1.0) -> str:
+def inside(g: OnnxGraph, c: str, size: int, margin: float = 1.0) -> str:
     """1 where a coordinate lies from -margin to size - 1 + margin, else 0; NaN gives 0."""
     low = g.op("GreaterOrEqual", c, g.const(-margin))
     return g.cast(g.op("And", low, g.op("LessOrEqual", c, g.const(size - 1 + margin))), "float")
 
 
-def on_map(g: Graph, c: str, size: int) -> str:
+def on_map(g: OnnxGraph, c: str, size: int) -> str:
     """A coordinate moved to the nearest pixel where it lies beyond the border."""
     return g.clamp(c, 0.0, float(size - 1))

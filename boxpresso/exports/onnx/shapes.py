@@ -7,39 +7,39 @@ from math import prod
 import numpy as np
 
 from ..operations import Numpy
-from .graph import Graph, Work, lowering
+from .graph import OnnxGraph, Work, lowering
 
 
 @lowering("Permute")
-def permute(g: Graph, w: Work) -> str:
+def permute(g: OnnxGraph, w: Work) -> str:
     return moved(g, w, list(w.layer.order))
 
 
 @lowering("Transpose")
-def transpose(g: Graph, w: Work) -> str:
+def transpose(g: OnnxGraph, w: Work) -> str:
     return moved(g, w, list(w.layer.param.transpose_param.dim))
 
 
-def moved(g: Graph, w: Work, order: list[int]) -> str:
+def moved(g: OnnxGraph, w: Work, order: list[int]) -> str:
     return g.transpose(w.bottoms[0], *order)
 
 
 @lowering("Reshape", "Flatten")
-def reshape(g: Graph, w: Work) -> str:
+def reshape(g: OnnxGraph, w: Work) -> str:
     if w.bottom_shapes[0] == w.top_shapes[0]:
         return w.bottoms[0]
     return g.reshape(w.bottoms[0], w.top_shapes[0], w.lead)
 
 
 @lowering("Concat")
-def concat(g: Graph, w: Work) -> str:
+def concat(g: OnnxGraph, w: Work) -> str:
     p = w.layer.param.concat_param
     axis = p.concat_dim if p.HasField("concat_dim") else p.axis
     return g.concat(w.bottoms, axis % len(w.top_shapes[0]))
 
 
 @lowering("Slice")
-def slice_(g: Graph, w: Work) -> list[str]:
+def slice_(g: OnnxGraph, w: Work) -> list[str]:
     p, shape = w.layer.param.slice_param, w.bottom_shapes[0]
     axis = (p.slice_dim if p.HasField("slice_dim") else p.axis) % len(shape)
     if len(w.top_shapes) == 1:
@@ -49,7 +49,7 @@ def slice_(g: Graph, w: Work) -> list[str]:
 
 
 @lowering("Crop")
-def crop(g: Graph, w: Work) -> str:
+def crop(g: OnnxGraph, w: Work) -> str:
     p, shape, window = w.layer.param.crop_param, w.bottom_shapes[0], w.top_shapes[0]
     axis = p.axis % len(shape)
     offsets = list(p.offset) or [0]
@@ -63,7 +63,7 @@ def crop(g: Graph, w: Work) -> str:
 
 
 @lowering("Tile")
-def tile(g: Graph, w: Work) -> str:
+def tile(g: OnnxGraph, w: Work) -> str:
     p, shape = w.layer.param.tile_param, w.bottom_shapes[0]
     repeats = [1] * len(shape)
     repeats[p.axis % len(shape)] = p.tiles
@@ -71,7 +71,7 @@ def tile(g: Graph, w: Work) -> str:
 
 
 @lowering("Reverse")
-def reverse(g: Graph, w: Work) -> str:
+def reverse(g: OnnxGraph, w: Work) -> str:
     y, axes = w.bottoms[0], len(w.bottom_shapes[0])
     for axis in w.layer.param.reverse_param.axis or [0]:
         y = g.slice(y, axis % axes, -1, np.iinfo(np.int64).min, -1)
@@ -79,7 +79,7 @@ def reverse(g: Graph, w: Work) -> str:
 
 
 @lowering("Reorg")
-def reorg(g: Graph, w: Work) -> str:
+def reorg(g: OnnxGraph, w: Work) -> str:
     p, (images, channels, height, width) = w.layer.param.reorg_param, w.bottom_shapes[0]
     s = p.stride
     if p.reverse:
@@ -90,14 +90,14 @@ def reorg(g: Graph, w: Work) -> str:
 
 
 @lowering("ShuffleChannel")
-def shuffle_channel(g: Graph, w: Work) -> str:
+def shuffle_channel(g: OnnxGraph, w: Work) -> str:
     group, shape = w.layer.param.shuffle_channel_param.group, w.bottom_shapes[0]
     grouped = g.reshape(w.bottoms[0], (shape[0], group, shape[1] // group, prod(shape[2:])), w.lead)
     return g.reshape(g.transpose(grouped, 0, 2, 1, 3), shape, w.lead)
 
 
 @lowering("Reduction")
-def reduction(g: Graph, w: Work) -> str:
+def reduction(g: OnnxGraph, w: Work) -> str:
     layer, shape = w.layer, w.bottom_shapes[0]
     p = layer.param.reduction_param
     axis = p.axis % len(shape) if shape else 0
@@ -108,7 +108,7 @@ def reduction(g: Graph, w: Work) -> str:
 
 
 @lowering("ArgMax")
-def argmax(g: Graph, w: Work) -> str:
+def argmax(g: OnnxGraph, w: Work) -> str:
     """Of equal values the one with the higher index comes first: the largest of the reversed axis."""
     p, shape, x = w.layer.param.argmax_param, w.bottom_shapes[0], w.bottoms[0]
     w.need(not w.lead or not p.HasField("axis") or p.axis % len(shape), "its axis is the batch, which is dynamic")
@@ -125,18 +125,18 @@ def argmax(g: Graph, w: Work) -> str:
 
 
 @lowering("BatchReindex")
-def batch_reindex(g: Graph, w: Work) -> str:
+def batch_reindex(g: OnnxGraph, w: Work) -> str:
     return g.gather(w.bottoms[0], g.cast(w.bottoms[1], "int64"))
 
 
 @lowering("Filter")
-def filter_(g: Graph, w: Work) -> list[str]:
+def filter_(g: OnnxGraph, w: Work) -> list[str]:
     chosen = g.squeeze(g.op("NonZero", g.reshape(w.bottoms[-1], (-1,))), 0)
     return [g.gather(x, chosen) for x in w.bottoms[:-1]]
 
 
 @lowering("Upsample")
-def upsample(g: Graph, w: Work) -> str:
+def upsample(g: OnnxGraph, w: Work) -> str:
     if w.layer.unpools:
         return unpool(g, w)
     scales = g.const(np.array([1, 1, *w.layer.scale], np.float32))
@@ -144,7 +144,7 @@ def upsample(g: Graph, w: Work) -> str:
     return g.op("Resize", w.bottoms[0], "", scales, **how)
 
 
-def unpool(g: Graph, w: Work) -> str:
+def unpool(g: OnnxGraph, w: Work) -> str:
     """Each element goes where the mask says; of several that go to one place the last one counts.
 
     ScatterElements leaves the order open, so each place takes the element of the largest index that goes there.
@@ -168,7 +168,7 @@ def unpool(g: Graph, w: Work) -> str:
 
 
 @lowering("Interp")
-def interp(g: Graph, w: Work) -> str:
+def interp(g: OnnxGraph, w: Work) -> str:
     """Bilinear, with the corners on each other: two products with matrices of weights, exact on every reader."""
     height, width, inner_height, inner_width, cut, out_height, out_width = w.layer.sizes
     x = w.bottoms[0]

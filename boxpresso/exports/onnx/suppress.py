@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .graph import Graph
+from .graph import OnnxGraph
 
 ALL = 2**31 - 1
 LEAST = -float(
@@ -13,7 +13,7 @@ LEAST = -float(
 
 
 def suppressed(
-    g: Graph,
+    g: OnnxGraph,
     boxes: str,
     scores: str,
     threshold: float,
@@ -68,13 +68,13 @@ def suppressed(
     return g.op("NonMaxSuppression", boxes, scores, most, g.const(np.array([over])), g.const(np.array([least_score])))
 
 
-def at_least_one(g: Graph, scores: str) -> str:
+def at_least_one(g: OnnxGraph, scores: str) -> str:
     """Scores, 0 for a box that is out, where without any other the first box of each row has 1."""
     none = g.op("LessOrEqual", g.reduce("ReduceMax", scores, [0, 1, 2]), g.const(0.0))
     first = g.op("Equal", g.count_up(g.size(scores, 2)), g.const(0.0))
     return g.op("Where", g.op("And", none, first), g.const(1.0), scores)
 
 
-def column(g: Graph, rows: str, at: int) -> str:
+def column(g: OnnxGraph, rows: str, at: int) -> str:
     """A column of rows, as a list."""
     return g.gather(rows, g.const(at, "int64"), 1)

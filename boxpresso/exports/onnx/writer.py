@@ -14,7 +14,7 @@ from ...net import Net
 from ...proto.errors import LayerError, ModelError, storable
 from ..operations import Numpy, Operation, Operations, operations
 from . import dense, detection, moved, neuron, norm, proposals, recurrent, regions, shapes  # noqa: F401  their lowerings
-from .graph import LOWERINGS, Graph, Work
+from .graph import LOWERINGS, OnnxGraph, Work
 from .targets import DEFAULT, NEWEST, OLDEST, target_named
 
 IR_VERSION = 8  # of the file; readers of opset 16 know it
@@ -93,7 +93,7 @@ def onnx_model(
         raise ModelError(f"a net leaves as it is at TEST, this one is built for {net.phase}")
     steps = operations(net, outputs)
     refuse(steps)
-    graph = Graph(opset, target_named(target))
+    graph = OnnxGraph(opset, target_named(target))
     leads = leads_of(net, steps, dynamic_batch)
     values = write_steps(graph, net, steps, leads, preprocess)
     return assemble(graph, net, steps, leads, values, {**facts(net, preprocess), **(metadata or {})})
@@ -195,7 +195,7 @@ def check_batch(net: Net, steps: Operations, leads: dict[str, str]) -> None:
 
 
 def write_steps(
-    graph: Graph, net: Net, steps: Operations, leads: dict[str, str], preprocess: Preprocess | None
+    graph: OnnxGraph, net: Net, steps: Operations, leads: dict[str, str], preprocess: Preprocess | None
 ) -> dict[str, str]:
     """Writes all steps; returns what each value is called in the graph."""
     values: dict[str, str] = {}
@@ -237,7 +237,7 @@ def constants(net: Net, step: Operation) -> list[Numpy]:
     return [np.array(blob.data, np.float32) for blob in net.tops[index]]
 
 
-def prepared(graph: Graph, x: str, shape: Sequence[int], how: Preprocess) -> str:
+def prepared(graph: OnnxGraph, x: str, shape: Sequence[int], how: Preprocess) -> str:
     """The first input after what the caller else would do to it."""
     graph.prefix = "preprocess"
     if len(shape) != 4:
@@ -255,7 +255,7 @@ def prepared(graph: Graph, x: str, shape: Sequence[int], how: Preprocess) -> str
 
 
 def assemble(
-    graph: Graph,
+    graph: OnnxGraph,
     net: Net,
     steps: Operations,
     leads: dict[str, str],

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import os
-from typing import Any, Union
+from typing import Any
 
 import numpy as np
 import torch
 
 from ...net import Net
-from ...net.weights import write_whole
 from ...proto.errors import BoxpressoError, ModelError
+from ...proto.files import replacing
+from ...proto.reading import FilePath
 from ..onnx.verify import LIMIT, apart, fresh, inputs_of
 from .module import to_torch
 
 
-def export_torch(net: Net, path: Union[str, os.PathLike[str]], *, check: bool = True) -> float | None:
+def export_torch(net: Net, path: FilePath, *, check: bool = True) -> float | None:
     """Writes a net as torch.export's file; `torch.export.load(path).module()` runs it.
 
     A file with regions or detections needs boxpresso.ops.torch imported where it is read.
@@ -52,12 +52,8 @@ def export_torch(net: Net, path: Union[str, os.PathLike[str]], *, check: bool = 
     except Exception as error:  # of any kind: torch's tracers raise their own
         raise ModelError(f"torch.export refuses the net: {type(error).__name__}: {error}") from error
     largest = compared(net, program, inputs) if check else None
-
-    def write(part: str) -> None:
-        with open(part, "xb") as file:
-            torch.export.save(program, file)
-
-    write_whole(os.fspath(path), write)
+    with replacing(path) as part, open(part, "xb") as file:
+        torch.export.save(program, file)
     return largest
 
 

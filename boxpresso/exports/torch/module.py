@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Mapping
-from typing import Any, Union
+from typing import Any
 
 import numpy as np
 import torch
@@ -14,6 +13,7 @@ from ...layers.core import Trait
 from ...net import Net
 from ...net.weights import save_weights
 from ...proto.errors import LayerError, ModelError
+from ...proto.reading import FilePath
 from ..onnx.writer import constants
 from ..operations import Operation, operations
 from ..tensors import parameter_keys
@@ -117,7 +117,7 @@ class CaffeModule(torch.nn.Module):
             values.update(zip(tops, results))
         return {name: values[value] for name, value in self.results.items()}
 
-    def save_caffemodel(self, path: Union[str, os.PathLike[str]]) -> None:
+    def save_caffemodel(self, path: FilePath) -> None:
         """Writes the parameters as Caffe does, a .caffemodel, or HDF5 where the name ends in .h5."""
         state = self.state_dict()
         rows = []

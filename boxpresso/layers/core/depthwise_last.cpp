@@ -87,7 +87,7 @@ struct Row {
           const Vector d = held(pixel_of<PART>(row + p * bottom_pitch, count));
 #pragma GCC unroll 3
           for (int kx = 0; kx < 3; ++kx)
-            if (p >= kx && (p - kx) % STRIDE == 0 && (p - kx) / STRIDE < COUNT) sum[(p - kx) / STRIDE] += weight[3 * ky + kx] * d;
+            if (p >= kx && (p - kx) % STRIDE == 0 && (p - kx) / STRIDE < COUNT) sum[(p - kx) / STRIDE] = fused(weight[3 * ky + kx], d, sum[(p - kx) / STRIDE]);
         }
       }
 #pragma GCC unroll 8
@@ -125,7 +125,7 @@ struct Row {
       for (int kx = 0; kx < taps; ++kx) {
         const Vector weight = r.weights ? load(of_row + kx * r.apart) : all(1);
 #pragma GCC unroll 8
-        for (int i = 0; i < COUNT; ++i) sum[i] += weight * pixel_of<PART>(row + i * r.step + kx * r.pixel, count);
+        for (int i = 0; i < COUNT; ++i) sum[i] = fused(weight, pixel_of<PART>(row + i * r.step + kx * r.pixel, count), sum[i]);
       }
     }
     give<COUNT, PART>(r, x, c, sum);
@@ -141,7 +141,7 @@ struct Row {
       for (int kx = begin; kx < end; ++kx) {
         const Real* tap = at + ky * line + kx * pixel;
         const Vector value = count >= LANES ? load(tap) : load_part(tap, count);
-        sum += weights ? load(weights + (ky * g.kernel_w + kx) * apart + c) * value : value;
+        sum = weights ? fused(load(weights + (ky * g.kernel_w + kx) * apart + c), value, sum) : sum + value;
       }
     if (count >= LANES) give<1, false>(*this, x, c, &sum);
     else give<1, true>(*this, x, c, &sum);

@@ -19,7 +19,7 @@ def warn_of_nan(layer: Layer, bottom: Sequence[Blob]) -> None:
     """To be called where a layer has no detections: warns, once, if there is NaN in the net's inputs or in its bottoms."""
     if layer.warned:
         return
-    inputs = [(f"the net's input {name!r}", blob) for name, blob in layer.net_blobs.items() if blob.given]
+    inputs = [(f"the net's input {name!r}", blob) for name, blob in layer.net_blobs.items() if blob.is_input]
     looked_at = [*inputs, *((f"bottom {i}", blob) for i, blob in enumerate(bottom))]
     looked_at = [(what, blob) for what, blob in looked_at if blob.dtype.kind == "f" and blob.count]
     for (what, _), seen in zip(looked_at, nan_in(layer.device, [blob.data for _, blob in looked_at])):

@@ -28,6 +28,7 @@ from .training import Link, Together
 from .traits import Trait, with_implied
 
 REGISTRY: dict[str, type[Layer]] = {}  # by lower-case type name
+REPLACED: dict[str, type[Layer]] = {}  # by "module.Class"
 Arity = Union[int, tuple[int, "int | None"], None]  # exactly, (from, to) with None for no end, or any number
 Shapes = tuple[tuple[int, ...], ...]
 OF_FORWARD = ("fuse", "lower", "lower_gpu", "lower_last")  # methods that say how a plan does what forward does
@@ -130,6 +131,7 @@ class Layer:
     # Whether a later layer works in place on one of its tops, which then must not lie in a bottom's memory.
     apart = False
     stands_for: str = ""  # the type in the prototxt of one that was made in another's place
+    replaces: ClassVar[tuple[str, ...]] = ()  # classes of Python layers, "module.Class", in whose place it is made
 
     # What goes with a trait (traits.py)
     output_axis = 1  # of a linear map: the axis of its top along which its outputs lie
@@ -210,6 +212,7 @@ class Layer:
                     f"{cls.__module__}.{cls.__qualname__}; choose another name"
                 )
             REGISTRY[name.lower()] = cls
+        REPLACED.update(dict.fromkeys(vars(cls).get("replaces", ()), cls))
 
     def __init__(
         self, param: Any, *, device: Device, dtype: Any = np.float32, phase: str = "TEST", seed: Seed = 0
@@ -323,6 +326,21 @@ class Layer:
             The names of the modules that a Python layer may import.
         """
         return ""
+
+    @classmethod
+    def variant(cls, module: str, axes: Sequence[int], tops: int) -> str:
+        """The type that is made in the place of a class of `replaces`: its own, where bottoms and tops tell no others apart.
+
+        Parameters
+        ----------
+        module
+            The class's.
+        axes
+            How many axes each bottom has.
+        tops
+            The number of tops.
+        """
+        return cls.type
 
     @classmethod
     def window_of(cls, param: LayerParameter) -> Window | None:

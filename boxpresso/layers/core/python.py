@@ -18,8 +18,7 @@ import numpy as np
 from ...device import AnyArray, Array, Blob
 from ...proto.errors import LayerError, ModelError, nearest
 from . import Layer
-from .registry import known_type
-from .served import SERVED, served
+from .registry import known_type, replacement
 
 Numpy = np.ndarray[Any, Any]
 PHASES = {"TRAIN": 0, "TEST": 1}
@@ -110,8 +109,8 @@ class Blobs(list[View]):
 class Python(Layer, type="Python", param="python_param"):
     """Runs a user's class (see PythonLayer). For a class of old nets the layer of Boxpresso that replaces it is made instead.
 
-    The replaced classes are those of core/served.py (docs/forks.md lists them), such as rpn.proposal_layer ProposalLayer
-    of py-faster-rcnn and rotation.rproposal_layer ProposalLayer of RRPN.
+    The replaced classes are those that layers name in `replaces` (docs/forks.md lists them), such as rpn.proposal_layer
+    ProposalLayer of py-faster-rcnn and rotation.rproposal_layer ProposalLayer of RRPN.
 
     Only modules that the caller names are imported: Net(..., python_layers=["my_layers"]). A prototxt alone imports and
     runs nothing. A module that is named takes precedence over a layer of Boxpresso. While it is imported, `import
@@ -164,8 +163,8 @@ class Python(Layer, type="Python", param="python_param"):
     @classmethod
     def stand_in(cls, param: Any, axes: Sequence[int], modules: Collection[str]) -> str:
         p = param.python_param
-        known = p.module not in modules and (p.module, p.layer) in SERVED
-        return served(p.module, p.layer, axes, len(param.top)) if known else ""
+        ours = None if p.module in modules else replacement(p.module, p.layer)
+        return ours.variant(p.module, axes, len(param.top)) if ours else ""
 
     @property
     def repeatable(self) -> bool:

@@ -1,16 +1,13 @@
-"""From a type in a prototxt to its class and its layer: which module registers it is found when the type is first asked for."""
+"""From a type in a prototxt to its class and its layer: its module is imported when it is first asked for."""
 
 from __future__ import annotations
 
 import functools
 import importlib
-import importlib.util
 import os
 import pkgutil
-import re
 import threading
 from collections.abc import Sequence
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -19,7 +16,7 @@ import numpy as np
 from ...device import Device
 from ...proto.errors import ModelError, nearest
 from .filler import Seed
-from .layer import REGISTRY, Layer
+from .layer import REGISTRY, REPLACED, Layer
 from .traits import Trait
 
 _discovered = threading.Event()
@@ -48,35 +45,6 @@ def modules() -> dict[str, str]:
     return result
 
 
-@functools.cache
-def texts() -> dict[str, str]:
-    """{a module of layers: its text in lower case}."""
-    specs = {module: importlib.util.find_spec(module) for module in modules().values()}
-    return {m: Path(s.origin).read_text(encoding="utf-8").lower() for m, s in specs.items() if s and s.origin}
-
-
-@functools.cache
-def import_home(type: str) -> None:
-    """Imports the module that registers a type, if there is one: the one that is called so, as most are, or else those whose
-    texts have the name in quotes, until the type is there."""
-    if _discovered.is_set():
-        return
-    name, ours = type.lower(), f"{__package__.rpartition('.')[0]}."
-    if home := modules().get(name):
-        importlib.import_module(home)
-    for module, text in texts().items() if not registered(name, ours) else ():
-        if f'"{name}"' in text:
-            importlib.import_module(module)
-            if registered(name, ours):
-                return
-
-
-def registered(name: str, ours: str) -> bool:
-    """Whether a class of our modules has a type; one of a user's own makes the search go on, so that a name that both have is
-    refused."""
-    return name in REGISTRY and REGISTRY[name].__module__.startswith(ours)
-
-
 def layer_class(type: str, name: str) -> type[Layer]:
     """The class of a layer type, in any case, of which only the module is imported; of CuDNNConvolution and its like the plain
     one's, whose kernels choose themselves.
@@ -94,14 +62,26 @@ def layer_class(type: str, name: str) -> type[Layer]:
 
 
 def known_type(type: str) -> type[Layer] | None:
-    """The same; None for a type that is unknown."""
-    wanted = type.lower(), re.sub("^cudnn", "", type.lower())
+    """The same; None for a type that is unknown. The module that is called as the type is looked into first, then all are: a
+    type of a user's own that one of ours has, too, is refused."""
+    wanted = type.lower(), type.lower().removeprefix("cudnn")
     for each in wanted:
-        import_home(each)
-        if each in REGISTRY:
+        if each in modules():
+            importlib.import_module(modules()[each])
+        if each in REGISTRY and REGISTRY[each].ours:
             return REGISTRY[each]
     discover()
     return REGISTRY.get(wanted[0]) or REGISTRY.get(wanted[1])
+
+
+def replacement(module: str, layer: str) -> type[Layer] | None:
+    """The class of layers that are made in the place of a class of a Python layer, so that its module is not needed.
+
+    >>> replacement("rpn.proposal_layer", "ProposalLayer").type
+    'Proposal'
+    """
+    discover()
+    return REPLACED.get(f"{module}.{layer}")
 
 
 def traits_of(type: str) -> Trait:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...data.boxes import CORNERS
 from ...data.errors import BrokenRecord, DataError
-from ...data.loader import Loader, Source
+from ...data.loader import Loader, RecordSource
 from ...data.records import Records, boxes_of, open_records, parse, picture_of
 from ...data.sampler import check_samplers, crops
 from ...data.transform import Transform
@@ -22,7 +22,7 @@ BBOX = AnnotatedDatum.BBOX
 
 
 @dataclass
-class AnnotatedSource(Source):
+class AnnotatedSource(RecordSource):
     """Pictures and boxes of an LMDB of AnnotatedDatum records."""
 
     records: Records

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...data.errors import BrokenRecord, DataError
-from ...data.loader import Loader, Order, Source
+from ...data.loader import Loader, Order, RecordSource
 from ...data.transform import Transform
 from ...device.blob import Blob
 from ..core.layer import Layer
@@ -57,7 +57,7 @@ class BatchLayer(Layer):
         assert self._loader is not None
         return self._loader
 
-    def make_loader(self, source: Source, order: Order, batch: int, ahead: int = 4) -> Loader:
+    def make_loader(self, source: RecordSource, order: Order, batch: int, ahead: int = 4) -> Loader:
         self.need(order.count > 0, "there is no record to read")
         seed = int(self.rng.integers(2**31))
         loader = Loader(source, order, batch, seed=seed, ahead=ahead, workers=self._workers, refuse=self._refuse_broken)

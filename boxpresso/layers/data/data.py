@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...data.loader import Loader, Source
+from ...data.loader import Loader, RecordSource
 from ...data.records import Records, open_records, parse, picture_of
 from ...data.transform import Transform
 from ...device import Blob
@@ -16,7 +16,7 @@ from .batches import BatchLayer, Numpy, stack
 
 
 @dataclass
-class DatumSource(Source):
+class DatumSource(RecordSource):
     """Pictures and labels of an LMDB of Datum records."""
 
     records: Records

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...data.errors import BrokenRecord, DataError
 from ...data.lines import read_lines, words_of
-from ...data.loader import Loader, Source
+from ...data.loader import Loader, RecordSource
 from ...data.picture import decode, resize
 from ...data.transform import Transform
 from ...device import Blob
@@ -20,7 +20,7 @@ from .batches import BatchLayer, Numpy, stack
 
 
 @dataclass
-class PairSource(Source):
+class PairSource(RecordSource):
     """Images and maps of labels of a list of pairs of files."""
 
     pairs: list[tuple[str, str]]

@@ -14,7 +14,7 @@ from ...data.augment import check_distort, distort
 from ...data.errors import DataError
 from ...data.field_maps import Rules, Scene, lay, rounded, sizes, target_maps
 from ...data.framed import Framed, read_framed
-from ...data.loader import Loader, Order, Source
+from ...data.loader import Loader, Order, RecordSource
 from ...device import Blob
 from .batches import BatchLayer, Numpy
 from .framed_batches import draw_center, drop_outside, means, on_canvas, rows_of, scene_of
@@ -55,7 +55,7 @@ def aspect_round(kinds: tuple[tuple[int, ...], tuple[int, ...]], group: int, see
 
 
 @dataclass
-class DetectionSource(Source):
+class DetectionSource(RecordSource):
     """Images of a window file, laid on a canvas whose size the first image of a batch decides."""
 
     entries: list[Framed]

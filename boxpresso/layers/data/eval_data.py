@@ -11,7 +11,7 @@ import numpy as np
 from ...data.errors import DataError
 from ...data.field_maps import Scene, rounded
 from ...data.framed import Framed, read_framed
-from ...data.loader import Loader, Source
+from ...data.loader import Loader, RecordSource
 from ...device import Blob
 from .batches import BatchLayer, Numpy, stack
 from .framed_batches import means, rows_of, scene_of
@@ -20,7 +20,7 @@ STEP = 32  # sides are multiples of it
 
 
 @dataclass
-class EvalSource(Source):
+class EvalSource(RecordSource):
     """Images of a window file, each resized."""
 
     entries: list[Framed]

@@ -13,7 +13,7 @@ import numpy as np
 
 from ...data.errors import BrokenRecord, DataError
 from ...data.lines import read_lines, words_of
-from ...data.loader import Loader, Order, Source
+from ...data.loader import Loader, Order, RecordSource
 from ...data.mat import read_mat
 from ...data.picture import decode, read_numbers
 from ...device import Blob
@@ -52,7 +52,7 @@ def draws(seed: int | float | str, count: int, bits: int) -> list[int]:
 
 
 @dataclass
-class FolderSource(Source):
+class FolderSource(RecordSource):
     """Pictures and labels of a data set, by the names of its split."""
 
     names: list[str]
@@ -250,6 +250,7 @@ class VOCSegData(FCNData, type="VOCSegData", param=("python_param", "transform_p
     boxpresso.proto.errors.LayerError: ... cannot read the list 'VOC2011/ImageSets/Segmentation/val.txt': ...
     """
 
+    replaces = ("voc_layers.VOCSegDataLayer",)
     required = ("voc_dir", "mean")
     split_list = "ImageSets/Segmentation/{split}.txt"
 
@@ -285,6 +286,7 @@ class SBDDSegData(FCNData, type="SBDDSegData", param=("python_param", "transform
     fcn.berkeleyvision.org, voc_layers.SBDDSegDataLayer; with Python 3's `random`.
     """
 
+    replaces = ("voc_layers.SBDDSegDataLayer",)
     required = ("sbdd_dir", "mean")
 
     def parts(self, folder: str) -> Parts:
@@ -323,6 +325,7 @@ class PASCALContextSegData(
     fcn.berkeleyvision.org, pascalcontext_layers.PASCALContextSegDataLayer; with Python 3's `random`.
     """
 
+    replaces = ("pascalcontext_layers.PASCALContextSegDataLayer",)
     required = ("voc_dir", "context_dir")
     split_list = "VOC2010/ImageSets/Main/{split}.txt"
 
@@ -363,6 +366,7 @@ class NYUDSegData(FCNData, type="NYUDSegData", param=("python_param", "transform
     fcn.berkeleyvision.org, nyud_layers.NYUDSegDataLayer; with Python 3's `random`.
     """
 
+    replaces = ("nyud_layers.NYUDSegDataLayer",)
     required = ("nyud_dir", "tops")
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
@@ -415,6 +419,7 @@ class SIFTFlowSegData(FCNData, type="SIFTFlowSegData", param=("python_param", "t
     fcn.berkeleyvision.org, siftflow_layers.SIFTFlowSegDataLayer; with Python 3's `random`.
     """
 
+    replaces = ("siftflow_layers.SIFTFlowSegDataLayer",)
     required = ("siftflow_dir",)
 
     def parts(self, folder: str) -> Parts:

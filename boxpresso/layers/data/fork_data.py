@@ -83,6 +83,7 @@ class ForkData(
     (2,)
     """
 
+    replaces = ("rotation.rlayer.RoIDataLayer",)
     read: ClassVar[tuple[str, ...]] = (  # by data_tops
         "video_data_param", "data_param",
         "annotated_data_param", "seg_data_param", "multi_image_data_param", "pair_image_data_param", "transform_param",

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...data.folders import read_list
-from ...data.loader import Loader, Source
+from ...data.loader import Loader, RecordSource
 from ...data.picture import decode, resize
 from ...data.transform import Transform
 from ...device import Blob
@@ -18,7 +18,7 @@ from .batches import BatchLayer, Numpy, stack
 
 
 @dataclass
-class FileSource(Source):
+class FileSource(RecordSource):
     """Pictures and labels of a list of files."""
 
     lines: list[tuple[str, int]]

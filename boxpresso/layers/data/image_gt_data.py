@@ -12,7 +12,7 @@ import numpy as np
 from ...data.errors import DataError
 from ...data.field_maps import Rules, lay, rounded, sizes, target_maps
 from ...data.framed import Framed, read_framed
-from ...data.loader import Loader, Source
+from ...data.loader import Loader, RecordSource
 from ...device import Blob
 from .batches import BatchLayer, Numpy
 from .framed_batches import draw_center, drop_outside, means, on_canvas, rows_of, scene_of
@@ -21,7 +21,7 @@ Sample = tuple[Numpy, list[Numpy], Numpy]
 
 
 @dataclass
-class GtSource(Source):
+class GtSource(RecordSource):
     """Images of a window file, laid on a canvas."""
 
     entries: list[Framed]

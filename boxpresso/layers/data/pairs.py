@@ -11,7 +11,7 @@ import numpy as np
 
 from ...data.errors import BrokenRecord, DataError
 from ...data.lines import read_lines, words_of
-from ...data.loader import Loader, Source
+from ...data.loader import Loader, RecordSource
 from ...data.picture import decode, resize
 from ...data.transform import Transform
 from ...device import Blob
@@ -90,7 +90,7 @@ def windows(shape: tuple[int, ...], size: tuple[int, int], rng: np.random.Genera
 
 
 @dataclass
-class PairSource(Source):
+class PairSource(RecordSource):
     """Images of a list, and what the list says of their pixels. A subclass's `load` gives both first."""
 
     pairs: list[tuple[str, str]]

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...data.errors import BrokenRecord, DataError
 from ...data.folders import VOC_CLASSES, Scene, read_coco, read_voc, read_wider, wider_lists
-from ...data.loader import Loader, Source
+from ...data.loader import Loader, RecordSource
 from ...data.picture import decode, resize, short_side
 from ...device import Blob
 from ..core.param_str import settings
@@ -33,7 +33,7 @@ DEFAULTS: dict[str, Any] = {
 
 
 @dataclass
-class SceneSource(Source):
+class SceneSource(RecordSource):
     """Pictures and boxes of annotated scenes."""
 
     scenes: list[Scene]
@@ -126,6 +126,8 @@ class RoIData(
     >>> net.blobs["data"].shape, net.blobs["im_info"].shape, net.blobs["gt_boxes"].shape
     ((1, 3, 480, 1000), (1, 3), (1, 5))
     """
+
+    replaces = ("roi_data_layer.layer.RoIDataLayer", "roi_data_layer_with_instance.layer.RoIDataLayer")
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         given = self.settings = settings(self, DEFAULTS)

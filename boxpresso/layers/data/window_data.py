@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...data.errors import DataError
-from ...data.loader import Loader, Order, Source
+from ...data.loader import Loader, Order, RecordSource
 from ...data.picture import decode
 from ...data.windows import Windows, cut_window, read_windows
 from ...device import Blob
@@ -18,7 +18,7 @@ from .batches import BatchLayer, Numpy, stack
 
 
 @dataclass
-class WindowSource(Source):
+class WindowSource(RecordSource):
     """A record is a place in the batch: windows of objects come last, and which ones is drawn."""
 
     windows: Windows

@@ -12,7 +12,7 @@ import numpy as np
 
 from ...data.errors import BrokenRecord, DataError
 from ...data.lines import read_lines, words_of
-from ...data.loader import Loader, Source
+from ...data.loader import Loader, RecordSource
 from ...data.picture import decode, resize
 from ...data.transform import Transform
 from ...device import Blob
@@ -47,7 +47,7 @@ def read_boxes(source: str) -> list[tuple[str, Numpy]]:
 
 
 @dataclass
-class YoloSource(Source):
+class YoloSource(RecordSource):
     """Images and boxes of a list."""
 
     items: list[tuple[str, Numpy]]

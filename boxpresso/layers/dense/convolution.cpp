@@ -418,9 +418,9 @@ KERNEL depthwise_weights(int n, const Real* image, const Real* map, Real* weight
   const Window g(geometry);
   const int each = g.maps / g.channels, taps = g.taps();
   const Phases phases(g);
-  Vector* sums = scratch<Vector>(4, Count(each) * taps);
+  Parts* sums = scratch<Parts>(4, Count(each) * taps);
   BLOCK_LOOP(channel, n) {
-    std::memset(sums, 0, size_t(each) * taps * sizeof(Vector));
+    std::memset(sums, 0, size_t(each) * taps * sizeof(Parts));
     for (int number = 0; number < images; ++number) {
       phases.take(image + ((long long)number * n + channel) * g.pixels());
       for (int e = 0; e < each; ++e) {
@@ -430,6 +430,6 @@ KERNEL depthwise_weights(int n, const Real* image, const Real* map, Real* weight
       }
     }
     for (int i = 0; i < each * taps; ++i)
-      for (int lane = 0; lane < LANES; ++lane) weights_diff[(long long)channel * each * taps + i] += sums[i][lane];
+      for (int part = 0; part < PARTS; ++part) weights_diff[(long long)channel * each * taps + i] += sums[i].of[part / LANES][part % LANES];
   }
 }

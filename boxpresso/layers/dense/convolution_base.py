@@ -369,7 +369,8 @@ class WindowLayer(Layer):
         """Chooses how to compute for these sizes; returns the bottoms' axes before the channels."""
         before = bottom[0].shape[: self.channel_axis]
         window = self.kernel, self.stride, self.pad, self.dilation
-        sizes = Sizes(prod(before), channels, maps, self.group, tuple(image), tuple(map), *window)
+        apart = self.device.reproducible
+        sizes = Sizes(prod(before), channels, maps, self.group, tuple(image), tuple(map), *window, apart)
         if sizes != self.sizes:
             self.sizes, self.made = sizes, None
             if self.device.kind != "cpu" or len(image) > 2:

@@ -74,7 +74,7 @@ KERNEL convolve_last(int n, const Real* image, const Real* packed, const Real* b
   Band pixels(g, layout.bottom_pitch);
   // A pitch that is a multiple of a page falls on the same lines of the first cache row by row: packed, it does not.
   const bool direct = g.plain() && layout.bottom_pitch && (layout.bottom_pitch * sizeof(Real) % 4096 != 0 || panels.count == 1);
-  const int pieces = (whole + DEEP - 1) / DEEP, unit = BY_LANE ? LANES : 1;  // of terms that are multiplied together
+  const int pieces = (whole + DEEP - 1) / DEEP, unit = 4;  // of terms that a machine multiplies together
   const int deep = (whole + pieces * unit - 1) / (pieces * unit) * unit;
   int* terms = scratch<int>(4, Count(whole) + 1);
   int rows_of_terms = 0;

@@ -34,7 +34,7 @@ KERNEL deconvolve_last(int n, const Real* map, const Real* weights, const Real* 
           for (int j = columns.first; j < columns.end; ++j) {
             const Real* at = from + ((long long)(rows.place - i) * g.out_width + columns.place - j) * l.bottom_pitch + c;
             const int tap = (rows.tap + i * g.stride_h) * g.kernel_w + columns.tap + j * g.stride_w;
-            sum += load(weights + tap * apart + c) * (count >= LANES ? load(at) : load_part(at, count));
+            sum = fused(load(weights + tap * apart + c), count >= LANES ? load(at) : load_part(at, count), sum);
           }
         sum = e(sum, c, (long long)px * l.other_pitch, count);
         if (count >= LANES) store(to + c, sum);

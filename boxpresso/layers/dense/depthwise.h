@@ -158,30 +158,37 @@ struct Spread {
         for (int t = 0; t < g.taps(); ++t) {
           const int y = place / g.out_width * g.stride_h - g.pad_h + t / g.kernel_w * g.dilation_h;
           const int x = place % g.out_width * g.stride_w - g.pad_w + t % g.kernel_w * g.dilation_w;
-          if (y >= 0 && y < g.height && x >= 0 && x < g.width) image[y * g.width + x] += filters[e * g.taps() + t] * *map;
+          if (y >= 0 && y < g.height && x >= 0 && x < g.width) image[y * g.width + x] = fused(filters[e * g.taps() + t], *map, image[y * g.width + x]);
         }
   }
 };
 
-// sums[t] += the sum over a plane's places of map * the pixel under tap t, in the lanes of a vector. T: as above.
+// sums[t] += the sum over a plane's places of map * the pixel under tap t, in PARTS parts: place x of a row goes to x % PARTS. T: as
+// above.
+constexpr int PARTS = 16;  // whatever the machine's vectors
+struct Parts {
+  Vector of[PARTS / LANES];
+};
 template <int T>
-DEVICE void sum_under_taps(const Phases& phases, const Real* map, int taps, Vector* sums) {
+DEVICE void sum_under_taps(const Phases& phases, const Real* map, int taps, Parts* sums) {
   const Window& g = phases.g;
   constexpr int ONCE = T ? T : 1;  // taps whose sums are in registers together
   for (int first = 0; first < taps; first += ONCE) {
-    Vector sum[ONCE];
+    Parts sum[ONCE];
     for (int t = 0; t < ONCE; ++t) sum[t] = sums[first + t];
     const Real* row = map;
     for (int y = 0; y < g.out_height; ++y, row += g.out_width) {
       const Real* at = phases.at + (long long)y * phases.pitch;
       int x = 0;
-      for (; x + LANES <= g.out_width; x += LANES) {
-        const Vector value = load(row + x);
-        for (int t = 0; t < ONCE; ++t) sum[t] = fused(value, load(at + phases.offset[first + t] + x), sum[t]);
-      }
-      if (const int rest = g.out_width - x) {
+      for (; x + PARTS <= g.out_width; x += PARTS)
+        for (int v = 0; v < PARTS / LANES; ++v) {
+          const Vector value = load(row + x + v * LANES);
+          for (int t = 0; t < ONCE; ++t) sum[t].of[v] = fused(value, load(at + phases.offset[first + t] + x + v * LANES), sum[t].of[v]);
+        }
+      for (int v = 0; x < g.out_width; ++v, x += LANES) {
+        const int rest = min(LANES, g.out_width - x);
         const Vector value = load_part(row + x, rest);
-        for (int t = 0; t < ONCE; ++t) sum[t] = fused(value, load_part(at + phases.offset[first + t] + x, rest), sum[t]);
+        for (int t = 0; t < ONCE; ++t) sum[t].of[v] = fused(value, load_part(at + phases.offset[first + t] + x, rest), sum[t].of[v]);
       }
     }
     for (int t = 0; t < ONCE; ++t) sums[first + t] = sum[t];

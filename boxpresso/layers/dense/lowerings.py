@@ -166,7 +166,8 @@ class ConvolutionLowering(Lowering):
     def form(self, bottom: Last, top: Last, halved: bool) -> str:
         """The form of the filters for these arrays: as `filters` has it. halved: whether the maximum of 2 x 2 is stored."""
         inner = bottom.channels // self.group
-        tiles = -(-top.height // 2) * -(-top.width // 2) * top.images
+        images = 1 if self.device.reproducible else top.images  # then batches are not to differ
+        tiles = -(-top.height // 2) * -(-top.width // 2) * images
         by_tiles = self.by_tiles(inner, top.channels // self.group)
         if halved or (by_tiles and bottom.pitch != 0 and tiles >= ENOUGH):
             height, width = self.map_of(bottom) if halved else (top.height, top.width)

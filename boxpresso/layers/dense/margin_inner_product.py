@@ -8,6 +8,7 @@ from math import prod
 from typing import Any, ClassVar
 
 from ...device import Blob, Kernels, blas
+from ...device.functions import power
 from ..core import Layer, Trait
 
 
@@ -48,7 +49,7 @@ class MarginScores(Layer, traits=Trait.WRITES_ALL):
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.pass_number += 1
         p, x, label, weights = self.how, bottom[0].data, bottom[1].data, self.blobs[0].data
-        share = max(p.base * (1 + p.gamma * (p.iteration + self.pass_number)) ** -p.power, p.lambda_min)
+        share = max(p.base * power(1 + p.gamma * (p.iteration + self.pass_number), -p.power), p.lambda_min)
         if self.sphere:
             self.kernels.margin_unit_rows(self.outputs, weights, self.depth)
         self.gemm(False, True, self.rows, self.outputs, self.depth, 1, x, weights, 0, top[0].data)

@@ -42,6 +42,7 @@ class Sizes:
     stride: tuple[int, ...]
     pad: tuple[int, ...]
     dilation: tuple[int, ...]
+    apart: bool = False  # whether an image's map is to be what it would be in a batch of its own
 
     @property
     def pixels(self) -> int:
@@ -105,7 +106,8 @@ class Sizes:
     def winograd(self) -> bool:
         """Whether the transforms, of the weights above all, cost less than they save."""
         once = set(self.stride + self.dilation) == {1} and self.kernel == (3, 3)
-        return once and self.images * self.places >= 1000 and min(self.inner, self.filters) >= 32
+        places = self.places * (1 if self.apart else self.images)
+        return once and places >= 1000 and min(self.inner, self.filters) >= 32
 
     @property
     def adjoint(self) -> Sizes | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -87,6 +88,17 @@ class AnchorTarget(AnchorTargets, type="AnchorTarget", param="python_param", bot
     ([[1.0, 0.0]], [[0.5, 0.5]])
     """
 
+    replaces: ClassVar[tuple[str, ...]] = (
+        "rpn.anchor_target_layer.AnchorTargetLayer",
+        "pylayer.anchor_target_layer.AnchorTargetLayer",
+    )
+
+    @classmethod
+    def variant(cls, module: str, axes: Sequence[int], tops: int) -> str:
+        if cls is not AnchorTarget or len(axes) < 5:
+            return cls.type
+        return "MNCAnchorTarget" if module.startswith("pylayer.") else "FPNAnchorTarget"
+
 
 class RotateAnchorTarget(AnchorTarget, type="RotateAnchorTarget", bottoms=(3, 4), tops=4):
     """AnchorTarget for rotated anchors.
@@ -143,6 +155,7 @@ class RotateAnchorTarget(AnchorTarget, type="RotateAnchorTarget", bottoms=(3, 4)
     ([[[[1.0, 0.0]]]], (1, 5, 1, 2))
     """
 
+    replaces = ("rotation.anchor_target_layer.AnchorTargetLayer",)
     boxes = Rotated
     extra: ClassVar[dict[str, Any]] = {"ratios": (0.2, 0.5, 1), "angles": (-30, 0, 30, 60, 90, 120),
                                        "r_positive_angle_filter": 15, "r_negative_angle_filter": 15}  # fmt: skip

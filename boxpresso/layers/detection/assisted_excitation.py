@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...device import Blob, Kernels
+from ...device.functions import sine_cosine
 from ..core import Layer
 from ..core.param_str import settings
 
@@ -88,7 +89,7 @@ class AssistedExcitation(Layer, type="AssistedExcitation", param="python_param",
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         train = self.phase == "TRAIN"
         turn = min(1.0, self.pass_number / (0.75 * self.most))
-        alpha = float(np.cos(turn * np.pi / 2)) if train and turn < 1 else 0.0
+        alpha = float(sine_cosine(turn * np.pi / 2)[1]) if train and turn < 1 else 0.0
         self.pass_number += 1
         table = self.mask(np.asarray(bottom[1].data).astype(np.float64), alpha)
         self.table = self.device.table(table.reshape(-1), self.dtype)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...device import Blob
+from ...device.functions import exp, log
 from ..core import Trait
 from .field_regions import FieldRegions
 
@@ -103,7 +104,7 @@ class BoxGroupOutput(
         self.deviation = self.mean, self.std
         self.groups = [(np.array([group.field_w, group.field_h]), group.stride) for group in p.box_group_param]
         self.limits, self.threshold, self.least = (p.max_nms_num, p.max_post_nms_num), p.iou_thr, (p.fg_thr, p.min_size)
-        self.bounds = 1 / p.field_xyr, float(np.log(p.field_whr))
+        self.bounds = 1 / p.field_xyr, float(log(p.field_whr))
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         images = set()
@@ -135,8 +136,8 @@ class BoxGroupOutput(
         by = np.asarray(offsets.data).reshape(self.images, count, 4, height, width)
         by = by * self.std.astype(self.dtype)[:, None, None] + self.mean.astype(self.dtype)[:, None, None]
         place = (np.mgrid[:height, :width][::-1] + 0.5).astype(self.dtype) * group.stride
-        far, wide = real(1 / p.field_xyr), real(np.log(p.field_whr))
-        size = fields * np.exp(np.clip(by[:, :, 2:], -wide, wide))
+        far, wide = real(1 / p.field_xyr), real(log(p.field_whr))
+        size = fields * exp(np.clip(by[:, :, 2:], -wide, wide))
         start = np.clip(by[:, :, :2], -far, far) * fields + place - size / 2
         most = np.array([width * group.stride, height * group.stride], self.dtype)[:, None, None]
         boxes = np.concatenate([np.maximum(start, 0), np.minimum(start + size - 1, most)], 2)

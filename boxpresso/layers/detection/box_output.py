@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...device import Blob
+from ...device.functions import log
 from ..core import Trait
 from ..core.param_str import settings
 from . import fields
@@ -100,7 +101,7 @@ class BoxOutput(
         self.deviation = self.restored.mean, self.restored.std
         self.groups = [(np.array([[w], [h]]), rate) for w, h, rate in zip(*(s[name] for name in lists))]
         self.limits, self.threshold = (int(s["max_nms_num"]), int(s["max_post_nms_num"])), s["iou_thr"]
-        self.bounds, self.least = (1 / s["field_xyr"], float(np.log(s["field_whr"]))), (s["fg_thr"], s["min_size"])
+        self.bounds, self.least = (1 / s["field_xyr"], float(log(s["field_whr"]))), (s["fg_thr"], s["min_size"])
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         for i, blob in enumerate(bottom):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...device import Blob
+from ...device.functions import exp
 from ..core import Layer, Trait
 
 
@@ -113,7 +114,7 @@ class DecodeBBox(
         by = offsets[np.arange(len(regions)), which] * self.std.astype(self.dtype) + self.mean.astype(self.dtype)
         size = regions[:, 3:] - regions[:, 1:3] + 1
         with np.errstate(over="ignore", invalid="ignore"):
-            grown = size * np.exp(by[:, 2:])
+            grown = size * exp(by[:, 2:])
             start = by[:, :2] * size + (regions[:, 1:3] + regions[:, 3:]) / 2 - (grown - 1) / 2
             boxes = np.concatenate([start, start + grown - 1], 1)
         keep = np.ones(len(boxes), bool)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...device import Blob
+from ...device.functions import exp
 from ..core import Layer
 from . import fields
 
@@ -276,7 +277,7 @@ class BboxAccuracy(Layer, type="BboxAccuracy", param="bbox_reg_param", bottoms=3
         )
         plain = self.deviation.restore(by[at, labels])
         size = regions[at, 3:5] - regions[at, 1:3] + 1
-        grown = size * np.exp(plain[:, 2:])
+        grown = size * exp(plain[:, 2:])
         first = plain[:, :2] * size + regions[at, 1:3] + size / 2 - grown / 2
         real = np.concatenate([truth[at, 1:3], truth[at, 3:5] - truth[at, 1:3] + 1], 1)
         for blob, boxes in zip(top, ([first, grown], [regions[at, 1:3], size])):

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...device import Blob
+from ...device.functions import log
 from ..core import Layer
 from . import fields
 
@@ -55,7 +56,7 @@ class FieldLoss(Layer):
         self.cross = (probability - (np.arange(scores.shape[1])[:, None, None] == at)) * (kept * weight / number)[
             :, None
         ]
-        confidence = float((-np.log(likely) * weight)[kept].sum()) / number
+        confidence = float((-log(likely) * weight)[kept].sum()) / number
 
         objects = self.objects(plain, kept) & counts
         wanted = fields.encode(truth[:, 1:5], np.resize(self.fields, (len(truth), 2)), self.stride, self.deviation)
@@ -327,7 +328,7 @@ class DetectionGroupLoss(
     ) -> tuple[np.ndarray, np.ndarray]:
         images, draws = len(labels) // len(self.fields), self.draws()
         at = np.clip(labels, 0, scores.shape[1] - 1)[:, None]
-        rank = -np.take_along_axis(np.log(np.maximum(probability, TINY)), at, 1)[:, 0]
+        rank = -np.take_along_axis(log(np.maximum(probability, TINY)), at, 1)[:, 0]
         if p.neg_ranking_type == "conf_prob":
             rank = 1 - probability[:, 0]
         by_image = [values.reshape(images, plain.size // max(1, images)) for values in (plain, overlap, rank)]

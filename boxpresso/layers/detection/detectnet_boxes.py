@@ -10,6 +10,7 @@ import numpy as np
 
 from ...data.detectnet import grid_boxes, group_rectangles, judged
 from ...device import Blob
+from ...device.functions import logarithm
 from ...proto.errors import LayerError
 from ..core import Layer, Trait
 from ..core.param_str import read_param_str
@@ -117,6 +118,7 @@ class ClusterGroundtruth(GridBoxes, type="ClusterGroundtruth", param="python_par
     [[2.0, 1.0, 14.0, 7.0, 0.0], [0.0, 0.0, 0.0, 0.0, 0.0]]
     """
 
+    replaces = ("caffe.layers.detectnet.clustering.ClusterGroundtruth",)
     names = ("image_size_x", "image_size_y", "stride", "num_classes")
 
     def boxes(self, cover: np.ndarray, corners: np.ndarray) -> np.ndarray:
@@ -164,6 +166,7 @@ class ClusterDetections(GridBoxes, type="ClusterDetections", param="python_param
     [2.0, 1.0, 14.0, 7.0, 0.69]
     """
 
+    replaces = ("caffe.layers.detectnet.clustering.ClusterDetections",)
     names = (
         "image_size_x", "image_size_y", "stride", "gridbox_cvg_threshold", "gridbox_rect_threshold", "gridbox_rect_eps",
         "min_height", "num_classes",
@@ -177,7 +180,7 @@ class ClusterDetections(GridBoxes, type="ClusterDetections", param="python_param
             return np.zeros((0, 5))
         whole = np.trunc(np.column_stack([rows[:, :2], rows[:, 2:] - rows[:, :2]])).astype(int)
         groups = group_rectangles(whole.tolist(), int(given["gridbox_rect_threshold"]), given["gridbox_rect_eps"])
-        kept = [(x, y, x + w, y + h, math.log(n)) for (x, y, w, h), n in groups if h >= given["min_height"]]
+        kept = [(x, y, x + w, y + h, logarithm(n)) for (x, y, w, h), n in groups if h >= given["min_height"]]
         return np.array(kept).reshape(-1, 5)
 
 
@@ -213,6 +216,7 @@ class ScoreDetections(Layer, type="ScoreDetections", bottoms=2, tops=1, traits=T
     [1.0, 2.0, 0.0]
     """
 
+    replaces = ("caffe.layers.detectnet.mean_ap.ScoreDetections",)
     array_copies = 3
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
@@ -275,6 +279,8 @@ class PrecisionRecall(Layer, type="PrecisionRecall", bottoms=1, tops=3):
     >>> [v.item() for v in run_layer('type: "PrecisionRecall"', rows, tops=3)]
     [25.0, 50.0, 50.0]
     """
+
+    replaces = ("caffe.layers.detectnet.mean_ap.mAP",)
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.no_gradient = True

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ...device.functions import exp, log
 from ..core import Layer
 
 
@@ -41,7 +42,7 @@ class Deviation:
         m, s = self.mean, self.std
         mean = np.array([m[:2].mean()] * 2 + [m[2:].mean()] * 2)
         std = np.array([np.sqrt(s[0] * s[1])] * 2 + [np.sqrt(s[2] * s[3])] * 2)
-        most = np.array([1 / centre] * 2 + [np.log(size)] * 2)
+        most = np.array([1 / centre] * 2 + [log(size)] * 2)
         return np.stack([(-most - mean) / std, (most - mean) / std])
 
 
@@ -56,7 +57,7 @@ def encode(truth: np.ndarray, sizes: np.ndarray, stride: float, deviation: Devia
     field = sizes[:, :, None, None]
     height, width = truth.shape[2:]
     centre = (truth[:, :2] - places(height, width, stride)) / field
-    size = np.log(np.maximum(truth[:, 2:], 2) / field)
+    size = log(np.maximum(truth[:, 2:], 2) / field)
     m, s = deviation.mean[:, None, None], deviation.std[:, None, None]
     return np.asarray((np.concatenate([centre, size], 1) - m) / s)
 
@@ -66,8 +67,8 @@ def decode(offsets: np.ndarray, sizes: np.ndarray, stride: float, centre: float,
     them."""
     field = sizes[:, :, None, None]
     height, width = offsets.shape[2:]
-    far, wide = 1 / centre, np.log(size)
-    extent = field * np.exp(np.clip(offsets[:, 2:], -wide, wide))
+    far, wide = 1 / centre, log(size)
+    extent = field * exp(np.clip(offsets[:, 2:], -wide, wide))
     middle = np.clip(offsets[:, :2], -far, far) * field + places(height, width, stride)
     return np.concatenate([middle - extent / 2, extent], 1)
 
@@ -85,7 +86,7 @@ def overlap(a: np.ndarray, b: np.ndarray, last: int = 0) -> np.ndarray:
 
 def softmax(scores: np.ndarray) -> np.ndarray:
     """Over axis 1."""
-    raised = np.exp(scores - scores.max(1, keepdims=True))
+    raised = exp(scores - scores.max(1, keepdims=True))
     return np.asarray(raised / raised.sum(1, keepdims=True))
 
 

@@ -218,6 +218,7 @@ class PyramidRegions(Choosing, type="PyramidRegions", bottoms=1, tops=(2, None))
     ([[0.0, 0.0, 0.0, 9.0, 9.0]], [[0.0, 0.0, 0.0, 300.0, 300.0]])
     """
 
+    replaces = ("rpn.as_rois.As_roisLayer", "rpn.as_rois_mrcnn.As_rois_MergeRcnnLayer")
     gpu_files = pyramid_device.FILES
     sorted_there: DeviceLevels | None = None  # on a GPU
 

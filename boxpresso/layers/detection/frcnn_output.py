@@ -6,6 +6,7 @@ import numpy as np
 
 from ...data.boxes import best
 from ...device import Blob
+from ...device.functions import exp
 from ..core import Trait
 from ..core.doubt import warn_of_nan
 from . import fields, frcnn_device, suppress
@@ -131,7 +132,7 @@ class FrcnnOutput(
         middle = ((regions[:, 3:5] + regions[:, 1:3]) / 2)[:, None]
         plain = self.deviation.restore(offsets)
         with np.errstate(over="ignore", invalid="ignore"):
-            grown = size * np.exp(plain[..., 2:])
+            grown = size * exp(plain[..., 2:])
             first = plain[..., :2] * size + middle - (grown - 1) / 2
             corners = np.concatenate([np.maximum(first, 0), np.minimum(first + grown - 1, [width, height])], 2)
         rows = [np.zeros((0, 6))]

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...device import Blob
+from ...device.functions import log
 from ..core import Layer
 from ..core.param_str import settings
 from .rcnn import Upright
@@ -119,9 +120,9 @@ def inclined(boxes: np.ndarray, quads: np.ndarray) -> np.ndarray:
     size = boxes[:, 2:] - boxes[:, :2] + 1
     centre = boxes[:, :2] + 0.5 * size
     first, second = (quads[:, :2] - centre) / size, (quads[:, 2:4] - centre) / size
-    side = np.hypot(*(quads[:, 2:4] - quads[:, 4:6]).T)
+    side = np.sqrt(np.square(quads[:, 2:4] - quads[:, 4:6]).sum(1))
     with np.errstate(divide="ignore"):
-        high = np.log(side / size[:, 1])
+        high = log(side / size[:, 1])
     return np.column_stack([first, second, np.maximum(high, -20)])  # of no height: small, but a number
 
 
@@ -278,6 +279,8 @@ class CropAngles(Layer, type="CropAngles", param="python_param", bottoms=2, tops
     >>> run_layer(text, [[1, 2, 3, 4]], [[0, 0, 1, 1]]).ravel().tolist()
     [3.0, 4.0]
     """
+
+    replaces = ("fast_rcnn.crop_angles.CropAnglesLayer",)
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.bins = settings(self, {"viewp_bins": 8})["viewp_bins"]

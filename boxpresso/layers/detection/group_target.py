@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...data.boxes import iou
+from ...device.functions import log
 from ..core import Layer
 from . import fields
 from .rcnn import blocks
@@ -107,7 +108,7 @@ def place(
     at = labels[rows].astype(int) if aware else np.ones(len(rows), int)
     size, real = boxes[rows, 3:5] - boxes[rows, 1:3] + 1, pairs[rows, 3:5] - pairs[rows, 1:3] + 1
     centre = pairs[rows, 1:3] + real / 2 - boxes[rows, 1:3] - size / 2
-    offsets = np.concatenate([centre / size, np.log(real / size)], 1)
+    offsets = np.concatenate([centre / size, log(real / size)], 1)
     inside = (pairs[rows, 5] >= np.float32(p.bbox_thr_lw)) & (pairs[rows, 5] <= np.float32(p.bbox_thr_hg))
     return rows, at, (offsets - deviation.mean) / deviation.std, inside[:, None]
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from ...data.boxes import best
 from ...device import Blob, Kernels
+from ...device.functions import log
 from ..core import Layer, Trait
 from ..core.param_str import settings
 from . import suppress
@@ -70,6 +71,7 @@ class HardRegions(
     [[0.0, 50.0, 0.0, 59.0, 9.0]]
     """
 
+    replaces = ("roi_data_layer.layer.OHEMDataLayer",)
     kernels: ClassVar[Kernels] = suppress.kernels
 
     array_copies = 2
@@ -112,7 +114,7 @@ class HardRegions(
                 False,
                 f"region {wrong[0]} has the label {labels[wrong[0]]:g}, of {chances.shape[1]} classes in bottom 0",
             )
-        loss = -np.log(np.maximum(chances[np.arange(rows), labels.astype(int)], LEAST))
+        loss = -log(np.maximum(chances[np.arange(rows), labels.astype(int)], LEAST))
         if len(bottom) > 4:
             given, wanted, inside, outside = values
             with np.errstate(invalid="ignore", over="ignore"):

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...device import Blob
+from ...device.functions import product
 from .target_base import Drawn, RegionTargets
 
 BINARIZE = 0.4  # from here on a resized mask is 1
@@ -36,7 +37,7 @@ def bilinear(old: int, new: int) -> np.ndarray:
 
 def resized(mask: np.ndarray, height: int, width: int) -> np.ndarray:
     """A mask (H, W) of another size: Wy X Wx^T."""
-    return np.asarray(bilinear(mask.shape[0], height) @ mask @ bilinear(mask.shape[1], width).T)
+    return product(product(bilinear(mask.shape[0], height), mask), bilinear(mask.shape[1], width).T)
 
 
 def pasted(box: np.ndarray, other: np.ndarray, mask: np.ndarray) -> np.ndarray:

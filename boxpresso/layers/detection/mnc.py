@@ -66,6 +66,7 @@ class MNCProposal(
     [[1.0, 0.0]]
     """
 
+    replaces = ("pylayer.proposal_layer.ProposalLayer",)
     list_shapes = (-1, 5), (1, -1)
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
@@ -233,6 +234,7 @@ class MNCProposalTarget(
     ([[0.0, 0.0, 0.0, 9.0, 9.0], [0.0, 0.0, 0.0, 9.0, 1.0]], [1.0, 0.0])
     """
 
+    replaces = ("pylayer.proposal_target_layer.ProposalTargetLayer",)
     extra: ClassVar[dict[str, Any]] = {
         **MaskedTargets.extra, "batch_size": 64, "fg_fraction": (0.3,), "fg_thresh_lo": (0.5,), "fg_thresh_hi": (1.0,),
         "bg_fraction": (0.85, 0.15), "bg_thresh_lo": (0.1, 0.0), "bg_thresh_hi": (0.5, 0.1), "mask_size": 21, "bp_all": 1,

@@ -60,6 +60,8 @@ class MNCMask(Layer, type="MNCMask", param="python_param", bottoms=(1, 3), tops=
     (1, 1, 2, 2)
     """
 
+    replaces = ("pylayer.mask_layer.MaskLayer",)
+
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.least = settings(self, {"fg_seg_thresh": 0.5})["fg_seg_thresh"]
         self.need(
@@ -163,6 +165,7 @@ class MNCStageBridge(
     [[0.0, 5.0, 0.0, 15.0, 10.0]]
     """
 
+    replaces = ("pylayer.stage_bridge_layer.StageBridgeLayer",)
     extra: ClassVar[dict[str, Any]] = {
         **MaskedTargets.extra, "num_classes": 2, "use_clip": 0, "clip_base": 64, "bbox_thresh": 0.5, "mask_size": 21,
         "feat_stride": 16,

@@ -105,6 +105,7 @@ class Proposal(
     [[0.0, 16.0, 0.0, 31.0, 15.0], [0.0, 0.0, 0.0, 16.0, 15.0]]
     """
 
+    replaces = ("rpn.proposal_layer.ProposalLayer",)
     list_shapes: ClassVar[tuple[tuple[int, ...], ...]] = (-1, 5), (-1, 1)
     boxes: ClassVar[Boxes] = Upright
     trailing: ClassVar[tuple[int, ...]] = ()  # further axes of the tops
@@ -114,6 +115,10 @@ class Proposal(
     gpu_files = proposal_device.FILES
 
     array_copies = 5
+
+    @classmethod
+    def variant(cls, module: str, axes: Sequence[int], tops: int) -> str:
+        return "FPNProposal" if cls is Proposal and len(axes) > 4 else cls.type
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.no_gradient = True
@@ -317,6 +322,7 @@ class RotateProposal(Proposal, type="RotateProposal", bottoms=3, tops=(1, 2)):
     [[0.0, 7.0, 7.0, 16.0, 16.0, 0.0]]
     """
 
+    replaces = ("rotation.rproposal_layer.ProposalLayer",)
     list_shapes = (-1, 6), (-1, 1)
     boxes = Rotated
     ratios = (0.2, 0.5, 1)

@@ -97,7 +97,17 @@ class ProposalTarget(
     [0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0]
     """
 
+    replaces = ("rpn.proposal_target_layer.ProposalTargetLayer",)
     grouped = False  # whether it is D-X-Y's, with bbox_reg_param
+
+    @classmethod
+    def variant(cls, module: str, axes: Sequence[int], tops: int) -> str:
+        if cls is not ProposalTarget or tops < 7:
+            return cls.type
+        if tops == 7:
+            return "MaskProposalTarget" if len(axes) == 3 else "ViewpointProposalTarget"
+        inclined = tops == 8 and len(axes) == 3 and axes[2] == 2
+        return "InclinedProposalTarget" if inclined else "FPNProposalTarget"
 
     def deviations(self) -> tuple[Any, Any, str]:
         if self.grouped:
@@ -236,6 +246,7 @@ class RotateProposalTarget(ProposalTarget, type="RotateProposalTarget", bottoms=
     ([[0.0, 5.0, 5.0, 8.0, 8.0, 0.0], [0.0, 5.0, 5.0, 2.0, 8.0, 0.0]], [1.0, 0.0], (2, 10))
     """
 
+    replaces = ("rotation.rproposal_target_layer.ProposalTargetLayer",)
     array_copies = 2
     boxes = Rotated
     extra: ClassVar[dict[str, Any]] = {
@@ -367,6 +378,7 @@ class FPNProposalTarget(
     (2, [[0.0, 0.0, 0.0, 0.0, 0.0]], [1.0, 0.0, -1.0])
     """
 
+    replaces = ("rpn.proposal_target_layer_mrcnn.ProposalMergeRcnnTargetLayer",)
     offsets_top = 5
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:

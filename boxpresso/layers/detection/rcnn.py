@@ -13,6 +13,7 @@ import numpy as np
 
 from ...data.boxes import iou
 from ...device import Device
+from ...device.functions import exp, log, sine_cosine
 from .suppress import overlaps_of_rotated, suppress_boxes
 
 BLOCK = 2**15  # elements of a table that are computed together
@@ -87,7 +88,7 @@ class Upright(Overlapping):
         by = offsets.reshape(len(boxes), offsets.shape[1] // 4, 4)
         with np.errstate(over="ignore", invalid="ignore"):
             moved = by[..., :2] * size[:, None] + centre[:, None]
-            half = offsets.dtype.type(0.5) * (np.exp(by[..., 2:]) * size[:, None])
+            half = offsets.dtype.type(0.5) * (exp(by[..., 2:]) * size[:, None])
             return np.concatenate([moved - half, moved + half], 2).reshape(offsets.shape)
 
     @staticmethod
@@ -95,7 +96,7 @@ class Upright(Overlapping):
         """The gradients of boxes (N, 4) and of offsets (N, 4), from that of the boxes (N, 4) that `decode` makes of them."""
         size = boxes[:, 2:] - boxes[:, :2] + 1
         with np.errstate(over="ignore", invalid="ignore"):
-            grown = np.exp(by[:, 2:])
+            grown = exp(by[:, 2:])
             centre, width = diff[:, :2] + diff[:, 2:], (diff[:, 2:] - diff[:, :2]) / 2
             offsets = np.concatenate([centre * size, width * grown * size], 1)
             first = centre * (0.5 - by[:, :2]) - width * grown
@@ -107,7 +108,7 @@ class Upright(Overlapping):
         """The offsets (N, 4) from boxes (N, 4) at which truth (N, 4) lies."""
         size, true_size = boxes[:, 2:] - boxes[:, :2] + 1, truth[:, 2:] - truth[:, :2] + 1
         centre, true_centre = boxes[:, :2] + 0.5 * size, truth[:, :2] + 0.5 * true_size
-        return np.concatenate([(true_centre - centre) / size, np.log(true_size / size)], 1)
+        return np.concatenate([(true_centre - centre) / size, log(true_size / size)], 1)
 
     @staticmethod
     def clip(boxes: np.ndarray, height: float, width: float) -> np.ndarray:
@@ -174,7 +175,7 @@ class Rotated(Overlapping):
         size = boxes[:, None, 3:1:-1]  # width, height
         with np.errstate(over="ignore", invalid="ignore"):
             centre = by[..., :2] * size + boxes[:, None, :2]
-            grown = np.exp(by[..., 2:4]) * size
+            grown = exp(by[..., 2:4]) * size
         angle = by[..., 4:] * offsets.dtype.type(180 / np.pi) + boxes[:, None, 4:]
         angle = np.where(angle < -45, angle + 180, angle)
         angle = np.where(angle > 135, angle - 180, angle)
@@ -187,7 +188,7 @@ class Rotated(Overlapping):
         turn = truth[:, 4:] - boxes[:, 4:]
         turn = turn + 180 * ((truth[:, 4:] <= -30) & (boxes[:, 4:] >= 120))
         turn = turn - 180 * ((truth[:, 4:] >= 120) & (boxes[:, 4:] <= -30))
-        return np.concatenate([(truth[:, :2] - boxes[:, :2]) / size, np.log(true_size / size), turn * np.pi / 180], 1)
+        return np.concatenate([(truth[:, :2] - boxes[:, :2]) / size, log(true_size / size), turn * np.pi / 180], 1)
 
     @staticmethod
     def clip(boxes: np.ndarray, height: float, width: float) -> np.ndarray:
@@ -203,7 +204,7 @@ class Rotated(Overlapping):
     def corners(boxes: np.ndarray) -> np.ndarray:
         """(N, 4, 2): the corners, in order around the box."""
         angle = boxes[:, 4] * (np.pi / 180)
-        cos, sin = np.cos(angle), np.sin(angle)
+        sin, cos = sine_cosine(angle)
         along = np.stack([cos, -sin], 1) * boxes[:, 3:4] / 2  # y goes down: anti-clockwise turns towards smaller y
         across = np.stack([sin, cos], 1) * boxes[:, 2:3] / 2
         signs = ((-1, -1), (1, -1), (1, 1), (-1, 1))

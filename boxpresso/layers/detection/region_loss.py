@@ -8,6 +8,7 @@ import numpy as np
 
 from ...data.boxes import PAIR, iou
 from ...device import Blob, Kernels
+from ...device.functions import exp, log
 from .yolo_base import YoloLoss
 
 
@@ -81,10 +82,10 @@ class RegionLoss(YoloLoss, type="RegionLoss", param="region_loss_param", bottoms
         values = np.array(bottom[0].data, np.float64).reshape(shape)
         with np.errstate(over="ignore", invalid="ignore"):
             for part in (values[:, :, :2], values[:, :, 4:5]):
-                part[...] = 1 / (1 + np.exp(-part))
+                part[...] = 1 / (1 + exp(-part))
             classes = values[:, :, 5:]
             classes -= classes.max(2, keepdims=True, initial=-np.inf)
-            np.exp(classes, out=classes)
+            classes[...] = exp(classes)
             classes /= classes.sum(2, keepdims=True)
             error = np.zeros(shape)
             for image, truth in enumerate(self.truths(bottom[1])):
@@ -105,7 +106,7 @@ class RegionLoss(YoloLoss, type="RegionLoss", param="region_loss_param", bottoms
             f"labels of true boxes must be from 0 to {p.num_class - 1}, got {truth[:, 0].min():g} to {truth[:, 0].max():g}",
         )
         place = np.stack(np.meshgrid(*map(np.arange, cells)), 0)
-        sizes = np.exp(values[:, 2:4]) * self.anchors[:, :, None, None] / cells[:, None, None]
+        sizes = exp(values[:, 2:4]) * self.anchors[:, :, None, None] / cells[:, None, None]
         centres = (values[:, :2] + place) / cells[:, None, None]
         boxes = np.concatenate([centres - sizes / 2, centres + sizes / 2], 1).transpose(0, 2, 3, 1)
         corners = np.concatenate([truth[:, 1:3] - truth[:, 3:] / 2, truth[:, 1:3] + truth[:, 3:] / 2], 1)
@@ -119,7 +120,7 @@ class RegionLoss(YoloLoss, type="RegionLoss", param="region_loss_param", bottoms
             mine, wrong = values[nearest, :, y, x], error[nearest, :, y, x]
             scale = p.coord_scale * (1 if p.rescore else 2 - row[3] * row[4])
             wrong[:2] = scale * (mine[:2] - (row[1:3] * cells - (x, y))) * mine[:2] * (1 - mine[:2])
-            wrong[2:4] = scale * (mine[2:4] - np.log(row[3:] * cells / self.anchors[nearest]))
+            wrong[2:4] = scale * (mine[2:4] - log(row[3:] * cells / self.anchors[nearest]))
             target = iou(boxes[nearest, y, x], corner) if p.rescore else 1
             wrong[4] = p.object_scale * (mine[4] - target) * mine[4] * (1 - mine[4])
             wrong[5:] = p.class_scale * (mine[5:] - (np.arange(p.num_class) == label))

@@ -63,6 +63,7 @@ class RONDetection(Layer, type="RONDetection", param="python_param", bottoms=3, 
     ([[[0.0, 0.0, 16.0, 16.0], [-8.0, -8.0, 24.0, 24.0]]], [[[0.5, 0.25], [0.5, 0.5]]])
     """
 
+    replaces = ("ron_layer.det_layer.DetLayer",)
     gpu_files = (kernels,)
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:

@@ -153,6 +153,7 @@ class RONAnchorTarget(RONTargets, type="RONAnchorTarget", param="python_param", 
     [[[[1.0], [0.0]]]]
     """
 
+    replaces = ("ron_layer.anchor_target_layer.AnchorTargetLayer",)
     line, numbers = "stride_scale_border_batchsize", 4
     further: ClassVar[dict[str, Any]] = {
         "fg_thresh": 0.5, "bg_thresh_lo": 0.001, "bbox_inside_weights": (1.0, 1.0, 1.0, 1.0)
@@ -231,6 +232,7 @@ class RONTarget(RONTargets, type="RONTarget", param="python_param", bottoms=(3, 
     [[[[3.0], [0.0]]]]
     """
 
+    replaces = ("ron_layer.det_target_layer.DetTargetLayer",)
     line, numbers = "stride_scale_border_batchsize_numcls", 5
     further: ClassVar[dict[str, Any]] = {"det_positive_overlap": 0.6, "prob": 0.03}
 

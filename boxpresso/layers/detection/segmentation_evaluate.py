@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...device import Blob
+from ...device.functions import product
 from ..core import Layer, Trait
 
 
@@ -84,7 +85,7 @@ def resized(maps: np.ndarray, size: tuple[int, int]) -> np.ndarray:
     high, wide = (weights(old, new) for old, new in zip(maps.shape[1:], size))
     if maps.shape[1] < size[0] or maps.shape[2] < size[1]:  # OpenCV takes areas where both sides shrink
         high, wide = (spread(old, new) for old, new in zip(maps.shape[1:], size))
-    return np.asarray(np.rint(high @ levels @ wide.T))
+    return np.asarray(np.rint(product(product(high, levels), wide.T)))
 
 
 def weights(old: int, new: int) -> np.ndarray:

@@ -67,6 +67,7 @@ class SSHProposal(
     [[0.0, 16.0, 0.0, 31.0, 15.0], [0.0, 0.0, 0.0, 16.0, 15.0]]
     """
 
+    replaces = ("SSH.layers.proposal_layer.ProposalLayer",)
     list_shapes = (-1, 5), (-1, 1)
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
@@ -139,6 +140,7 @@ class SSHAnchorTarget(AnchorTargets, type="SSHAnchorTarget", param="python_param
     [[[[-1.0, 0.0]]]]
     """
 
+    replaces = ("SSH.layers.anchor_target_layer.AnchorTargetLayer",)
     further: ClassVar[dict[str, Any]] = {
         "rpn_positive_overlap": 0.5, "rpn_fg_fraction": 0.25, "positive_overlap": None, "force_fg_for_each_gt": False,
         "hard_positive_mining": True,

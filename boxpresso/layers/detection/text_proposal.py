@@ -56,6 +56,7 @@ class TextProposal(Layer, type="TextProposal", param="python_param", bottoms=3, 
     ([[0.0, 7.5, 15.0, 23.5]], [[0.75]])
     """
 
+    replaces = ("layers.text_proposal_layer.ProposalLayer",)
     kernels = Kernels("text_proposal.cu", UNFUSED)
     boxes = Upright
 

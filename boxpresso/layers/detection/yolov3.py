@@ -8,6 +8,7 @@ import numpy as np
 
 from ...data.boxes import PAIR, iou
 from ...device import Blob, Kernels
+from ...device.functions import exp, log
 from .yolo_base import YoloLoss
 
 
@@ -102,7 +103,7 @@ class Yolov3(YoloLoss, type="Yolov3", param="yolov3_param", bottoms=2, tops=1, l
     def sigmoids(values: np.ndarray) -> None:
         """Of all but width and height, in place."""
         for part in (values[:, :, :2], values[:, :, 4:]):
-            part[...] = 1 / (1 + np.exp(-part))
+            part[...] = 1 / (1 + exp(-part))
 
     def errors_of(self, values: np.ndarray, truth: np.ndarray, error: np.ndarray) -> None:
         """The errors (B, 5 + classes, H, W) of one image, into `error`."""
@@ -120,7 +121,7 @@ class Yolov3(YoloLoss, type="Yolov3", param="yolov3_param", bottoms=2, tops=1, l
         mine = self.anchors[self.mask].astype(self.dtype)[:, :, None, None]
         with np.errstate(over="ignore", invalid="ignore"):
             centre = (values[:, :2] + place) / cells[:, None, None]
-            half = np.exp(values[:, 2:4]) * mine / pixels[:, None, None] / 2
+            half = exp(values[:, 2:4]) * mine / pixels[:, None, None] / 2
             boxes = np.concatenate([centre - half, centre + half], 1).transpose(0, 2, 3, 1).reshape(-1, 4)
             corners = np.concatenate([truth[:, 1:3] - truth[:, 3:] / 2, truth[:, 1:3] + truth[:, 3:] / 2], 1)
             self.need_pairs("overlaps of boxes and true boxes", len(boxes) * len(corners), PAIR)
@@ -150,7 +151,7 @@ class Yolov3(YoloLoss, type="Yolov3", param="yolov3_param", bottoms=2, tops=1, l
         p, cells = self.p, self.cells
         scale = p.coord_scale * (2 - truth[3] * truth[4])
         error[:2] = scale * (values[:2] - (truth[1:3] * cells - place))
-        error[2:4] = scale * (values[2:4] - np.log(truth[3:] * cells * p.anchors_scale / anchor))
+        error[2:4] = scale * (values[2:4] - log(truth[3:] * cells * p.anchors_scale / anchor))
         error[4] = (values[4] - 1) * (p.object_scale if p.use_logic_gradient else 1)
         again = error[5:].any()  # another true box has it too: both labels are right
         if not again:

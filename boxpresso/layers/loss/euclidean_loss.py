@@ -42,6 +42,7 @@ class EuclideanLoss(Layer, type="EuclideanLoss", bottoms=2, tops=(0, 1), loss=Tr
     2.0
     """
 
+    replaces = ("pyloss.EuclideanLossLayer",)
     kernels = Kernels("euclidean_loss.cu")
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:

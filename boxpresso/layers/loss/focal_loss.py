@@ -8,6 +8,7 @@ from math import prod
 import numpy as np
 
 from ...device import Blob, Kernels
+from ...device.functions import log, powers
 from ..core import Layer, Trait, softmax
 from ..core.normalizer import divisor, normalization
 from .normalized_sum import refuse_label
@@ -108,7 +109,7 @@ class FocalLoss(
         whole = np.asarray(self.probability.data).reshape(self.shape).astype(np.float64)
         at = np.where(self.counts, self.truth, 0)
         self.likely = np.take_along_axis(whole, at, 1)
-        losses = -p.alpha * (1 - self.likely) ** p.gamma * np.log(np.maximum(self.likely, TINY))
+        losses = -p.alpha * powers(1 - self.likely, p.gamma) * log(np.maximum(self.likely, TINY))
         self.by = divisor(self.param.loss_param, self.mode, outer * inner, outer, int(self.counts.sum()))
         top[0].data[...] = float(losses[self.counts].sum()) / self.by
 
@@ -117,7 +118,9 @@ class FocalLoss(
         if not propagate_down[0]:
             return
         p, rest = self.param.focal_loss_param, np.maximum(1 - self.likely, 1e-12)
-        slope = p.gamma * rest ** (p.gamma - 1) * self.likely * np.log(np.maximum(self.likely, TINY)) - rest**p.gamma
+        slope = p.gamma * powers(rest, p.gamma - 1) * self.likely * log(np.maximum(self.likely, TINY)) - powers(
+            rest, p.gamma
+        )
         slope = np.where(self.counts, p.alpha * slope, 0) * (float(np.asarray(top[0].diff)) / self.by)
         whole = np.asarray(self.probability.data).reshape(self.shape).astype(np.float64)
         of_label = np.arange(self.shape[1])[:, None] == self.truth

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...device import Blob, Kernels
+from ...device.functions import power
 from ..core import Layer, Trait
 from .normalized_sum import labelled_rows
 
@@ -76,7 +77,7 @@ class LabelSpecificAdd(
         self.pass_number += 1
         if not p.HasField("bias_base"):
             return float(p.bias)
-        grown = p.bias_base + (1 + p.bias_gamma * (p.iteration + number)) ** p.bias_power - 1
+        grown = p.bias_base + power(1 + p.bias_gamma * (p.iteration + number), p.bias_power) - 1
         return float(min(max(grown, p.bias_min), p.bias_max))
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:

@@ -47,6 +47,7 @@ class PairCosineLoss(Layer, type="PairCosineLoss", bottoms=2, tops=(0, 1), loss=
     0.5
     """
 
+    replaces = ("caffe.CosineLossLayer.CosineLossLayer",)
     kernels, sum_kernels = Kernels("pair_cosine_loss.cu"), KERNELS
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:

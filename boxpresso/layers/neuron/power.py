@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...device import Blob, Kernels
+from ...device.functions import power as raised
 from ..core import Layer, Trait
 from ..core.lowering import Affine, Fusible, Lowering, Pointwise
 
@@ -61,7 +62,7 @@ class Power(Layer, type="Power", param="power_param", bottoms=1, tops=1, in_plac
         power, _, shift = self.line
         if self.constant:
             with np.errstate(all="ignore"):  # 0 ^ -1 is infinity and (-1) ^ 0.5 NaN, as C has it
-                top[0].data.fill(float(np.power(np.float64(shift), power)) if power else 1.0)
+                top[0].data.fill(raised(shift, power))
             return
         if self.remembers:
             self.place.data[...] = bottom[0].data

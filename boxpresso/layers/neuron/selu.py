@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from ...device import AnyArray, Blob, Kernels
 from ..core import Trait
 from .dropout_base import DropoutBase
@@ -93,7 +95,7 @@ class SeLuDropout(
         self.drops = ratio > 0 and self.phase == "TRAIN"
         self.identity = not self.drops
         self.lose_traits()
-        self.scale = ((1 - ratio) * (1 + p.alpha**2 * ratio)) ** -0.5
+        self.scale = 1 / math.sqrt((1 - ratio) * (1 + p.alpha**2 * ratio))
         self.dropped, self.shift = self.scale * p.alpha, -self.scale * ratio * p.alpha
         self.threshold = self.threshold_of(ratio)
         self.key = int(self.rng.integers(2**32))

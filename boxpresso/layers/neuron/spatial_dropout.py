@@ -59,6 +59,7 @@ class SpatialDropout(
     [(0.0, 0.0), (2.0, 6.0)]
     """
 
+    replaces = ("spatial_dropout.SpatialDropoutLayer",)
     kernels = Kernels("spatial_dropout.cu")
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:

@@ -135,11 +135,14 @@ KERNEL deformable_attention_forward(int n, const Store* value, const int* levels
   }
 }
 
-// The sum of a vector's numbers, in one order.
-DEVICE Real sum_of(const Columns& value) {
-  Real part[COLUMNS];
-  for (int i = 0; i < COLUMNS; ++i) part[i] = item(value, i);
-  for (int half = COLUMNS / 2; half > 0; half /= 2)
+// Sums over channels: channel c adds to number c % FOLDED of FOLD vectors, on a CPU whatever its vectors are.
+constexpr int FOLD = COLUMNS == 1 || COLUMNS > 16 ? 1 : 16 / COLUMNS, FOLDED = FOLD * COLUMNS;
+
+// The sum of these numbers, in one order.
+DEVICE Real sum_of(const Columns* value) {
+  Real part[FOLDED];
+  for (int i = 0; i < FOLDED; ++i) part[i] = item(value[i / COLUMNS], i % COLUMNS);
+  for (int half = FOLDED / 2; half > 0; half /= 2)
     for (int i = 0; i < half; ++i) part[i] += part[i + half];
   return part[0];
 }
@@ -163,14 +166,14 @@ KERNEL deformable_attention_moves(int n, const Store* value, const int* levels, 
         const Store* at[4];
         for (int corner = 0; corner < 4; ++corner) at[corner] = pixel(from, zeros, chunk.at[corner][i], stride);
         const Real down = chunk.down[i], across = chunk.across[i];
-        Columns blend = {}, by_x = {}, by_y = {};
+        Columns blend[FOLD] = {}, by_x[FOLD] = {}, by_y[FOLD] = {};
         for (int c = 0; c < g.depth; c += COLUMNS) {
-          const int size = min(COLUMNS, g.depth - c);
+          const int size = min(COLUMNS, g.depth - c), fold = FOLD == 1 ? 0 : c / COLUMNS % FOLD;
           const Columns gradient = load(given + c, size), v0 = load(at[0] + c, size), v1 = load(at[1] + c, size);
           const Columns v2 = load(at[2] + c, size), v3 = load(at[3] + c, size);
-          blend += gradient * ((1 - down) * ((1 - across) * v0 + across * v1) + down * ((1 - across) * v2 + across * v3));
-          by_x += gradient * ((1 - down) * (v1 - v0) + down * (v3 - v2));
-          by_y += gradient * ((1 - across) * (v2 - v0) + across * (v3 - v1));
+          blend[fold] += gradient * ((1 - down) * ((1 - across) * v0 + across * v1) + down * ((1 - across) * v2 + across * v3));
+          by_x[fold] += gradient * ((1 - down) * (v1 - v0) + down * (v3 - v2));
+          by_y[fold] += gradient * ((1 - across) * (v2 - v0) + across * (v3 - v1));
         }
         const bool inside = max(max(chunk.at[0][i], chunk.at[1][i]), max(chunk.at[2][i], chunk.at[3][i])) >= 0;
         const long long to = query + first + i;

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...device import AnyArray, Device, Kernels
+from ...device.functions import log2
 
 KERNELS = Kernels(Path(__file__).with_name("levels.cu"))
 EPS = 1e-6
@@ -50,10 +51,10 @@ def levels_of(
     """
     real = np.float64 if regions.dtype == np.float64 else np.float32
     rows = regions.reshape(-1, 5).astype(real)
-    lowest, highest = (-np.log2(np.float32(scale)) for scale in (scales[0], scales[-1]))
+    lowest, highest = (-log2(np.float32(scale)) for scale in (scales[0], scales[-1]))
     with np.errstate(all="ignore"):
         area = (rows[:, 3] - rows[:, 1]) * (rows[:, 4] - rows[:, 2])
-        level = np.floor(real(canonical_level) + np.log2(np.sqrt(area) / real(canonical_scale)) + real(EPS))
+        level = np.floor(real(canonical_level) + log2(np.sqrt(area) / real(canonical_scale)) + real(EPS))
         level = np.where(np.isfinite(rows).all(1) & (area > 0), np.clip(level, lowest, highest), lowest)
     result: np.ndarray = np.clip(np.nan_to_num(level - lowest), 0, len(scales) - 1).astype(np.intp)
     return result
@@ -91,7 +92,7 @@ def scale_of(sizes: Sequence[int], image: Sequence[int]) -> float:
     >>> scale_of((50, 76), (800, 1216))
     0.0625
     """
-    return float(2.0 ** np.round(np.log2(sizes[0] / image[0])))
+    return float(2.0 ** np.round(log2(sizes[0] / image[0])))
 
 
 def take_rows(device: Device, source: AnyArray, index: np.ndarray, target: AnyArray) -> None:

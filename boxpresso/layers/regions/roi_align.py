@@ -11,13 +11,9 @@ import numpy as np
 from ...device import AnyArray, Blob, Kernels
 from ...proto.errors import BoxpressoWarning
 from ..core import Trait
-from .listed import Listed
 from .marked import Marked
+from .separable_base import Separable
 
-LINES = {"cpu": 14, "cuda": 56}  # bins of channels that a block takes, about: that its planes stay in a core's cache
-# Slabs pay where each region has fewer pixels of the maps than this to pay for. On a GPU that is counted: a region of 50 x 50
-# pixels at two samples an axis reads some 4 KB of a channel less from slabs than from planes, and a pixel packed is 8 bytes.
-MANY = {"cpu": 4096, "cuda": 400}
 OTHERS = {
     "pad_ratio": "MS-CNN's and others'",
     "roi_end_mode": "an accelerator vendor's",
@@ -29,7 +25,7 @@ OTHERS = {
 
 
 class ROIAlign(
-    Listed,
+    Separable,
     Marked,
     type="ROIAlign",
     param=("roi_align_param", "roi_pooling_param"),
@@ -104,13 +100,9 @@ class ROIAlign(
     """
 
     kernels = Kernels("roi_align.cu")
-    weights = Kernels("roi_align_lists.cu")
-    listed = Kernels("roi_align_listed.cu")
-    in_tiles = Kernels("roi_align_tiles.cu")
     largest = Kernels("roi_align_max.cu")
     keep = False  # whether forward stores where the largest samples lie, for a backward that may come
     has_places = False  # whether it has stored it
-    adaptive_share = 1.0  # one entry for a bin and a pixel
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.corners = not self.param.HasField("roi_align_param")
@@ -159,62 +151,32 @@ class ROIAlign(
         self.read_shapes(bottom)
         for blob in top:
             blob.reshape(self.regions, self.channels, *self.pooled)
-        self.rooms = [self.entries(size, bins) for size, bins in zip(self.size, self.pooled)]
-        samples = {**self.fields, "sampling_ratio": self.ratio, "aligned": self.aligned}
         if self.max:
-            self.geometry = self.largest.struct("GridGeometry", **samples)
+            self.geometry = self.largest.struct(
+                "GridGeometry", **self.fields, sampling_ratio=self.ratio, aligned=self.aligned
+            )
         else:
-            self.geometry = self.kernels.struct(
-                "ListGeometry", **samples, room_y=self.rooms[0], room_x=self.rooms[1], corners=self.corners,
+            self.shape_lists()
+            self.samples = self.kernels.struct(
+                "SampleGeometry",
+                sampling_ratio=self.ratio,
+                aligned=self.aligned,
+                corners=self.corners,
                 pad_ratio=self.pad_ratio,
-            )  # fmt: skip
-
-    @property
-    def lists(self) -> tuple[AnyArray, ...]:
-        """head, inverse, index and weight of the lists by bin: see roi_align.cu."""
-        k, entries = self.regions, sum(self.rooms)
-        return (
-            self.scratch("head", (k, 5), np.int32),
-            self.scratch("inverse", (k,)),
-            self.scratch("index", (k * (sum(self.pooled) + 2 + entries),), np.int32),
-            self.scratch("weight", (k, entries)),
-        )
-
-    @property
-    def in_slabs(self) -> bool:
-        """Whether so many regions share the features that bringing them into slabs pays."""
-        return MANY[self.device.kind] * self.regions > self.batch * self.size[0] * self.size[1]
-
-    def room(self) -> AnyArray:
-        """Room for slabs, each with the bins of a region: on the CPU one for each worker, which stays in its core's cache."""
-        slab = self.kernels.constants["SLAB"]
-        slabs = self.batch * -(-self.channels // slab)
-        at_once = min(self.device.workers, slabs) if self.device.kind == "cpu" else slabs
-        pixels = self.size[0] * self.size[1] + self.pooled[0] * self.pooled[1]
-        return self.scratch("room", (at_once, pixels, slab))
+            )
 
     def take_scratch(self, bottom: Sequence[Blob], backward: bool) -> None:
-        if self.max:
-            self.slabs()
-            if self.keep or backward or self.phase == "TRAIN":
-                self.places  # noqa: B018  # asking is what counts it
-        else:
-            self.lists  # noqa: B018
-        if backward and not self.max:
-            self.by_pixel()
-            if self.tiled:
-                self.lists_room()
-        elif backward and self.tiled:
+        if not self.max:
+            super().take_scratch(bottom, backward)
+            return
+        self.slabs()
+        if self.keep or backward or self.phase == "TRAIN":
+            self.places  # noqa: B018  # asking is what counts it
+        if backward and self.tiled:
             self.given_room(1)
             self.marks()
-        if self.in_slabs or (self.max and backward):
+        elif backward:
             self.room()
-
-    def by_pixel(self) -> tuple[AnyArray, AnyArray]:
-        """Room for index and weight of the lists by pixel."""
-        entries = sum(self.rooms)
-        index = self.scratch("pixel index", (self.regions * (sum(self.size) + 2 + entries),), np.int32)
-        return index, self.scratch("pixel weight", (self.regions, entries))
 
     def slabs(self) -> AnyArray:
         """Room for the features in slabs, of the maximum."""
@@ -223,47 +185,21 @@ class ROIAlign(
         at_once = count if self.packed else min(self.device.workers, count)
         return self.scratch("slabs", (at_once, self.size[0] * self.size[1], slab))
 
-    def make_lists(self, rows: AnyArray, slopes: Sequence[AnyArray | None] = (None, None)) -> None:
-        """Fills `lists`, and how weights change (slope, lever) where `slopes` are arrays."""
-        self.weights.roi_align_lists(self.regions, rows, *self.lists, *slopes, self.geometry)
+    def make_lists(self, rows: AnyArray, changes: AnyArray | None = None) -> None:
+        self.kernels.roi_align_lists(self.regions, rows, *self.lists, changes, self.samples, self.geometry)
 
-    def turn_lists(self) -> tuple[AnyArray, AnyArray]:
-        """index and weight of the lists by pixel."""
-        index, weight = self.by_pixel()
-        head, _, *by_bin = self.lists
-        self.weights.roi_align_turn(self.regions, head, *by_bin, index, weight, self.geometry)
-        return index, weight
+    def regions_from(self, parts: AnyArray, rows: AnyArray, diff: AnyArray, count: int) -> None:
+        self.kernels.roi_align_regions(self.regions, parts, rows, diff, count, self.aligned, self.geometry)
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         features, rows = bottom[0].data, self.widened(bottom[1].data)
         rows = self.check_grids(rows, not self.aligned)
-        if self.batch == 0:
-            for blob in top:
-                blob.data.fill(0 if blob is top[0] else -1)
-        elif self.max:
+        if self.max and self.batch:
             self.forward_max(features, rows, top)
-        elif self.in_slabs and self.packed:
-            self.make_lists(rows)
-            slabs = self.scratch(
-                "slabs", (self.batch * self.channel_slabs, self.size[0] * self.size[1], self.kernels.constants["SLAB"])
-            )
-            self.pack_slabs(features, slabs)
-            groups = -(-self.channel_slabs // self.in_tiles.constants["TOGETHER"])
-            self.in_tiles.roi_align_forward_packed(
-                groups * self.regions, slabs, *self.lists, top[0].data, self.geometry
-            )
-        elif self.in_slabs:
-            self.make_lists(rows)
-            room, order = self.room(), self.by_place(rows)
-            self.kernels.roi_align_forward_slabs(
-                room.shape[0], features, order, *self.lists, room, top[0].data, self.geometry
-            )
-        else:
-            self.make_lists(rows)
-            group = max(LINES[self.device.kind] // self.pooled[0], 1)
-            self.kernels.roi_align_forward(
-                -(-self.channels // group) * self.regions, features, *self.lists, top[0].data, group, self.geometry
-            )
+            return
+        self.gather(features, rows, top[0].data)
+        for places in top[1:]:
+            places.data.fill(-1)
 
     def walk_largest(self, features: AnyArray, rows: AnyArray, top: AnyArray | None, places: AnyArray | None) -> None:
         """The largest samples, into `top`, and their numbers in the bins, into `places`."""
@@ -312,72 +248,13 @@ class ROIAlign(
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         rows = self.widened(bottom[1].data)
+        rows = (self.checked_before if self.max else self.check_grids)(rows, not self.aligned)
         if propagate_down[0]:
-            if self.max and self.batch:
-                checked = self.checked_before(rows, not self.aligned)
-                self.backward_max(top[0].diff, bottom[0].data, checked, bottom[0].diff)
+            if not self.max:
+                self.scatter(top[0].diff, rows, bottom[0].diff)
             elif self.batch:
-                self.backward_features(top[0].diff, rows, bottom[0].diff)
+                self.backward_max(top[0].diff, bottom[0].data, rows, bottom[0].diff)
         if propagate_down[1]:
             self.need(not self.corners, "a grid of corners has no gradient for the regions; set propagate_down: false")
             self.need(not self.max, "a maximum has no gradient for the regions; set propagate_down: false for bottom 1")
-            self.backward_regions(top[0].diff, bottom[0].data, rows, bottom[1].diff)
-
-    def backward_features(self, top_diff: AnyArray, rows: AnyArray, diff: AnyArray) -> None:
-        rows = self.check_grids(rows, not self.aligned)
-        self.make_lists(rows)
-        by_pixel = self.turn_lists()
-        if self.tiled:
-            self.backward_tiles(top_diff, self.tiles(self.lists[0], self.by_place(rows)), by_pixel, diff)
-            return
-        if self.in_slabs:
-            room, order = self.room(), self.by_place(rows)
-            self.kernels.roi_align_backward_slabs(
-                room.shape[0], top_diff, order, *self.lists, *by_pixel, room, diff, self.geometry
-            )
-            return
-        sums, (head, inverse, *_) = self.sums_of(diff), self.lists
-        planes = self.batch * self.channels
-        self.kernels.roi_align_backward(planes, top_diff, head, inverse, *by_pixel, sums, self.geometry)
-        if sums is not diff:
-            self.narrow(sums, diff)
-
-    def backward_tiles(
-        self, top_diff: AnyArray, tiled: tuple[int, AnyArray], by_pixel: tuple[AnyArray, AnyArray], diff: AnyArray
-    ) -> None:
-        """The gradient of the maps from lists of what each pixel gets, and of tiles whose lists have no room by slabs."""
-        if diff.size == 0:
-            return
-        (tiles, lists), (head, inverse, *_) = tiled, self.lists
-        given, heads, entries, most = listed = self.lists_room()
-        self.listed.roi_align_prepare(
-            self.prepare_blocks(tiles),
-            top_diff,
-            lists,
-            head,
-            inverse,
-            *by_pixel,
-            given,
-            heads,
-            entries,
-            most,
-            self.geometry,
-        )
-        if self.add_listed(tiles, lists, listed, diff):
-            self.in_tiles.roi_align_backward_tiles(
-                tiles * self.channel_slabs, top_diff, lists, heads, *self.lists, *by_pixel, diff, self.geometry
-            )
-
-    def backward_regions(self, top_diff: AnyArray, features: AnyArray, rows: AnyArray, diff: AnyArray) -> None:
-        if self.batch == 0:
-            diff.fill(0)
-            return
-        count, entries = -(-self.channels // self.kernels.constants["PART"]), (self.regions, sum(self.rooms))
-        slopes = self.scratch("slope", entries), self.scratch("lever", entries)
-        parts = self.scratch("parts", (count, self.regions, 4))
-        rows = self.check_grids(rows, not self.aligned)
-        self.make_lists(rows, slopes)
-        self.kernels.roi_align_moves(
-            count * self.regions, features, top_diff, *self.lists, *slopes, parts, self.geometry
-        )
-        self.kernels.roi_align_corners(self.regions, parts, rows, diff, count, self.geometry)
+            self.move_regions(top[0].diff, bottom[0].data, rows, bottom[1].diff)

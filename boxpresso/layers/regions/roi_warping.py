@@ -4,17 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from ...device import AnyArray, Blob, Kernels
 from ..core import Trait
-from .listed import Listed
-from .region_base import KERNELS
-
-PIXELS_A_SAMPLE = 7  # of the maps that may be packed for a sample of the top
+from .separable_base import Separable
 
 
-class ROIWarping(Listed, type="ROIWarping", param="roi_warping_param", bottoms=2, tops=1, traits=Trait.REGIONS):
+class ROIWarping(Separable, type="ROIWarping", param="roi_warping_param", bottoms=2, tops=1, traits=Trait.REGIONS):
     """Cuts each region out of the features and resizes it, with one bilinear sample in each bin.
 
     The corners of a region are scaled and rounded to pixels of the map, halves away from 0; a negative side counts as
@@ -60,7 +55,6 @@ class ROIWarping(Listed, type="ROIWarping", param="roi_warping_param", bottoms=2
     """
 
     kernels = Kernels("roi_warping.cu")
-    listed = Kernels("roi_warping_listed.cu")
     ratio = 1
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
@@ -71,83 +65,24 @@ class ROIWarping(Listed, type="ROIWarping", param="roi_warping_param", bottoms=2
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.read_shapes(bottom)
         top[0].reshape(self.regions, self.channels, *self.pooled)
-        self.geometry = self.kernels.struct("Geometry", **self.fields)
+        self.shape_lists()
 
-    @property
-    def places(self) -> tuple[AnyArray, AnyArray, AnyArray]:
-        """The image of each region, or -1; the pixel below each of its rows and columns of samples, or -1 outside; the part
-        of the pixel above."""
-        shape = self.regions, sum(self.pooled)
-        image = self.scratch("image", shape[:1], np.int32)
-        return image, self.scratch("low", shape, np.int32), self.scratch("part", shape)
+    def entries(self, size: int, bins: int) -> int:
+        """The two pixels of each sample."""
+        return 2 * bins
 
-    def take_scratch(self, bottom: Sequence[Blob], backward: bool) -> None:
-        self.places  # noqa: B018  # asking is what counts it
-        if self.in_slabs:
-            self.slabs()
-        if backward and self.tiled:
-            self.around()
-            self.lists_room()
+    def make_lists(self, rows: AnyArray, changes: AnyArray | None = None) -> None:
+        self.kernels.roi_warping_lists(self.regions, rows, *self.lists, changes, self.geometry)
 
-    @property
-    def in_slabs(self) -> bool:
-        """Whether the maps are packed in slabs first. A sample reads two rows of two pixels, some 74 bytes of a channel of a
-        plane in sectors of 32, and 16 of a slab; a pixel packed is 8 bytes."""
-        samples = self.regions * self.pooled[0] * self.pooled[1]
-        return self.packed and PIXELS_A_SAMPLE * samples > self.batch * self.size[0] * self.size[1]
-
-    def slabs(self) -> AnyArray:
-        """Room for the maps in slabs."""
-        slab = KERNELS.constants["SLAB"]
-        return self.scratch("slabs", (self.batch * self.channel_slabs, self.size[0] * self.size[1], slab))
-
-    def around(self) -> AnyArray:
-        """Room for where the regions have samples."""
-        return self.scratch("boxes", (self.regions, 5), np.int32)
+    def regions_from(self, parts: AnyArray, rows: AnyArray, diff: AnyArray, count: int) -> None:
+        self.kernels.roi_warping_regions(self.regions, parts, rows, diff, count, self.geometry)
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
-        places, rows = self.places, self.widened(bottom[1].data)
-        self.kernels.roi_warping_places(self.regions, rows, *places, self.geometry)
-        planes = self.regions * self.channels
-        with self.rounded(top[0].data) as pooled:
-            if self.in_slabs:
-                slabs = self.slabs()
-                self.pack_slabs(bottom[0].data, slabs)
-                self.kernels.roi_warping_forward_packed(
-                    self.channel_slabs * self.regions, slabs, *places, pooled, self.geometry
-                )
-            else:
-                self.kernels.roi_warping_forward(planes, self.widened(bottom[0].data), *places, pooled, self.geometry)
+        self.gather(bottom[0].data, self.widened(bottom[1].data), top[0].data)
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
-        places = self.places
-        if propagate_down[0] and self.tiled:
-            self.backward_tiles(top[0].diff, places, bottom)
-        elif propagate_down[0]:
-            planes = self.batch * self.channels
-            given = self.widened(top[0].diff)
-            with self.rounded(bottom[0].diff) as sums:
-                self.kernels.roi_warping_backward(planes, given, *places, sums, self.geometry)
+        rows = self.widened(bottom[1].data)
+        if propagate_down[0]:
+            self.scatter(top[0].diff, rows, bottom[0].diff)
         if propagate_down[1]:
-            features, rows = (self.widened(blob.data) for blob in bottom)
-            given = self.widened(top[0].diff)
-            with self.rounded(bottom[1].diff) as sums:
-                self.kernels.roi_warping_regions(self.regions, features, given, rows, *places, sums, self.geometry)
-
-    def backward_tiles(
-        self, top_diff: AnyArray, places: tuple[AnyArray, AnyArray, AnyArray], bottom: list[Blob]
-    ) -> None:
-        """The gradient of the maps from lists of what each pixel gets, and of tiles whose lists have no room by slabs."""
-        (image, low, part), around, diff = places, self.around(), bottom[0].diff
-        if diff.size == 0:
-            return
-        self.kernels.roi_warping_boxes(self.regions, image, low, around, self.geometry)
-        tiles, lists = self.tiles(around, self.by_place(bottom[1].data))
-        given, heads, entries, most = listed = self.lists_room()
-        self.listed.roi_warping_prepare(
-            self.prepare_blocks(tiles), top_diff, lists, *places, given, heads, entries, most, self.geometry
-        )
-        if self.add_listed(tiles, lists, listed, diff):
-            self.kernels.roi_warping_backward_tiles(
-                tiles * self.channel_slabs, given, lists, heads, around, low, part, diff, self.geometry
-            )
+            self.move_regions(top[0].diff, bottom[0].data, rows, bottom[1].diff)

@@ -42,6 +42,8 @@ class Maxout(Layer, type="Maxout", bottoms=2, tops=1):
     [3.0, 0.0]
     """
 
+    replaces = ("maxout_layer.layer.MaxoutLayer",)
+
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.no_gradient = True
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
-from ...device import Blob, Buffer
+from ...device import Blob, Buffer, Versions
 from ...device.context import driver
 from ...device.cuda import Cuda
-from ...device.graph import Graph
+from ...device.graph import CapturedGraph
 from ...graph.connect import named
 from ...graph.graph import Plan, Source, Step, Value
 from ...graph.passes import portions
@@ -71,13 +71,13 @@ class Segment:
     rest
         Whether its last step is not done when it has run: the layer's `forward_finish` waits for it.
     graph
-        The Graph, once captured.
+        The CapturedGraph, once captured.
     """
 
     def __init__(self, steps: Sequence[Step], live: str = "") -> None:
         self.steps, self.live = list(steps), live
         self.rest = False
-        self.graph: Graph | None = None
+        self.graph: CapturedGraph | None = None
         self.tries = 0
         self.limit = 0  # that its kernels have for what regions may cost
         self.bound: list[tuple[Blob, Buffer]] = []
@@ -103,7 +103,7 @@ class GpuProgram(Program):
         self.chains: Chains | None = None  # found in the first run
         self.more: dict[Value, Blob] = {}  # values that are in no blob of the net
         self.last: list[OnLast] = []  # how steps of channels-last chains run
-        self.seen: list[tuple[Blob, Buffer, int]] = []  # parameters of which those keep something, and their changes
+        self.seen = Versions()  # of the parameters of which those keep something
         self.now: Collection[Chain] = ()  # the chains that are channels last
         self.shared: Bound | None = None
         self.outgrown: Callable[[GpuProgram], None] = lambda program: None  # called when it has moved the arena
@@ -170,15 +170,14 @@ class GpuProgram(Program):
 
     def refresh(self) -> None:
         """What channels-last steps keep of parameters is as these are now."""
-        if any(blob._data is not buffer or buffer.changes != count for blob, buffer, count in self.seen):
+        if self.seen.old:
             self.remake()
 
     def remake(self) -> None:
         """Makes what channels-last steps keep of parameters, where it is missing or these have changed."""
         for lowering in self.last:
             lowering.refresh()
-        blobs = {id(blob): blob for lowering in self.last for blob in lowering.parameters()}
-        self.seen = [(blob, blob._data, blob._data.changes) for blob in blobs.values()]
+        self.seen = Versions(blob for lowering in self.last for blob in lowering.parameters())
 
     def launch_chain(self, chain: Chain) -> None:
         """Launches the steps of a chain as they lie now."""
@@ -385,7 +384,7 @@ class GpuProgram(Program):
         for step in segment.steps:
             self.upload(step)
         try:
-            segment.graph = Graph(self.device, work)
+            segment.graph = CapturedGraph(self.device, work)
         except (BoxpressoError, driver().Error) as error:
             segment.tries += 1
             if segment.tries == TRIES:

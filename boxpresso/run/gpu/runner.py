@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from typing import cast
 
-from ...device import Blob, Buffer, Kernels, cudnn
+from ...device import Kernels, Versions, cudnn
 from ...device.cuda import Cuda
 from ...graph.graph import Plan, Value
 from ...layers.core.gpu_lowering import KERNELS, GpuLowering
@@ -20,7 +20,7 @@ class GpuRunner(Runner):
     """The plans of a net on a GPU. Blobs between fused layers are left out, and those whose memory others take later."""
 
     shared: GpuProgram | None = None  # whose buffers lie in the arena now
-    folded: Sequence[tuple[Blob, Buffer, int]] = ()
+    folded = Versions()  # of parameters that went into others
 
     def optimised(self) -> list[Plan]:
         """The plans of the net's parts."""
@@ -37,11 +37,9 @@ class GpuRunner(Runner):
         self.unbind()
         super().make_plan()
         self.arena = Arena(cast(Cuda, self.device).allocate)
-        # Parameters that went into others, with their buffers and their changes until now.
         steps = [step for part in self.parts for step in part.plan.steps]
         layers = [i for s in steps if isinstance(s.lowering, GpuLowering) and s.lowering.folded for i in s.layers]
-        blobs_of = [blob for i in layers for blob in self.source.layers[i].blobs]
-        self.folded = [(blob, blob._data, blob._data.changes) for blob in blobs_of]
+        self.folded = Versions(blob for i in layers for blob in self.source.layers[i].blobs)
         self.now: dict[int, GpuProgram] = {}  # the program of each part that its blobs are shaped for
         self.programs: dict[tuple[int, object], GpuProgram] = {}
 
@@ -76,10 +74,8 @@ class GpuRunner(Runner):
 
     def changed(self) -> bool:
         """Whether a parameter that was folded into others has other values by now, or one has other memory."""
-        super().changed()  # buffers forget what they were
-        if any(blob._data is not buffer for blob, buffer, _ in self.packed):
-            return True
-        return any(blob._data is not buffer or buffer.changes != count for blob, buffer, count in self.folded)
+        self.packed.settle()
+        return self.packed.moved or self.folded.old
 
     def restart(self) -> None:
         """What depends on shapes alone is computed again in the next forward."""

@@ -23,7 +23,7 @@ CASES = golden("roi/RoIAlign")
 def way(request, monkeypatch):
     """Each test runs both ways that an average is computed in, whichever the layer would choose."""
     many = {"slabs": 1e9, "planes": -1}[request.param]
-    monkeypatch.setattr("boxpresso.layers.regions.roi_align.MANY", {"cpu": many, "cuda": many})
+    monkeypatch.setattr("boxpresso.layers.regions.separable_base.MANY", {"cpu": many, "cuda": many})
 
 
 def text_of(p: dict) -> str:

@@ -8,6 +8,7 @@ from math import prod
 import numpy as np
 
 from ...device import AnyArray, Blob, Kernels
+from ...device.functions import log
 from ..core import Layer, Trait, softmax
 from ..core.normalizer import divisor, normalization, refuse_forks
 from .normalized_sum import KERNELS, Sum
@@ -73,7 +74,7 @@ class SoftmaxWithLoss(
     1.386
     """
 
-    kernels, sum_kernels, softmax_kernels = Kernels("softmax_loss.cu"), KERNELS, softmax.kernels
+    kernels, sum_kernels, softmax_kernels = Kernels("softmax_with_loss.cu"), KERNELS, softmax.kernels
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.loss_param
@@ -132,7 +133,7 @@ class SoftmaxWithLoss(
         whole = np.asarray(self.probability.data).reshape(self.shape)
         likely = np.take_along_axis(whole, np.where(counts, truth, 0), 1)
         given = np.asarray(bottom[2].data).reshape(truth.shape) if len(bottom) > 2 else 1
-        return np.asarray(np.where(counts, -np.log(np.maximum(likely, np.finfo(np.float32).tiny)) * given, 0))
+        return np.asarray(np.where(counts, -log(np.maximum(likely, np.finfo(np.float32).tiny)) * given, 0))
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         self.need(not propagate_down[1], "labels have no gradient; set propagate_down: false for bottom 1")

@@ -1,4 +1,4 @@
-// softmax_loss.cu: minus the logarithm of the probability of each label. A position is one (outer, inner) pair.
+// softmax_with_loss.cu: minus the logarithm of the probability of each label. A position is one (outer, inner) pair.
 #include <cfloat>
 #include "loss.h"
 

@@ -1,0 +1,385 @@
+// separable.cu: the averages of separable.h, and their gradients: top = Wy . X . Wx^T in each plane, and the gradient is
+// Wy^T . G . Wx. The cost depends on the pixels touched, not on the samples.
+//
+// There are two ways to walk the lists of these weights. Plane by plane, with vectors along the rows of the map: nothing is
+// copied, and only what the regions touch is read. Or, where many regions share a map, in slabs, with vectors along the
+// channels: only the pixels that have a weight are read.
+#include "columns.h"
+#include "ranks.h"
+#include "separable.h"
+#include "slab.h"
+#include "tile.h"
+
+constexpr int STRIP = 4096;    // numbers that a block keeps between the two products
+constexpr int PRODUCTS = 256;  // of them stored before they are summed
+
+// A strip holds some lines, which are bins of channels (line = channel * pooled_height + ph), of so many columns. COLUMNS
+// lines at a time stand side by side, so that either product works on vectors.
+DEVICE Columns& strip_at(Real* strip, int block, int column, int columns) {
+  return *(Columns*)(strip + (block * columns + column) * COLUMNS);
+}
+
+// The first product: of each line, from column `left` on, the weighted sum of its rows.
+template <class Map>
+DEVICE void sum_rows(const Map* maps, const Axis& y, int first, int lines, int left, int columns, int area, int width,
+                     int pooled_height, Real* strip) {
+  TILE_LOOP(block, v, (lines + COLUMNS - 1) / COLUMNS, (columns + COLUMNS - 1) / COLUMNS) {
+    const int from = max(min(v * COLUMNS, columns - COLUMNS), 0);  // the last vector may overlap the one before
+    Columns rows[COLUMNS];
+    for (int i = 0; i < COLUMNS; ++i) {
+      const int line = min(first + block * COLUMNS + i, first + lines - 1), channel = line / pooled_height;
+      const int p = line - channel * pooled_height;
+      const Map* map = maps + (long long)channel * area + left + from;
+      Columns sum = {};
+      for (int e = y.start[p]; e < y.start[p + 1]; ++e)
+        sum += y.weight[e] * load(map + y.at[e] * width, columns);
+      rows[i] = sum;
+    }
+    transpose(rows);
+    for (int x = 0; x < min(COLUMNS, columns); ++x) strip_at(strip, block, from + x, columns) = rows[x];
+  }
+}
+
+// A block owns a region in `group` channels; features: (B, C, height, width), top: (K, C, pooled_height, pooled_width).
+KERNEL separable_forward(int n, const Store* features, const int* head, const Real* inverse, const int* index,
+                         const Real* weight, Store* top, int group, ListGeometry g) {
+  const int regions = g.regions, channels = g.channels, height = g.height, width = g.width;
+  const int pooled_height = g.pooled_height, pooled_width = g.pooled_width;
+  BLOCK_LOOP(b, n) {
+    SHARED Real strip[STRIP];
+    const int k = b % regions, channel = b / regions * group, image = head[5 * k];
+    const int bins = pooled_height * pooled_width, area = height * width;
+    const Axis y = axis_by_bin(k, 0, head, index, weight, g);
+    const Axis x = axis_by_bin(k, 1, head, index, weight, g);
+    const int all = min(group, channels - channel) * pooled_height;
+    Store* out = top + ((long long)k * channels + channel) * bins;
+    if (image < 0 || y.length == 0 || x.length == 0) {
+      THREAD_LOOP(i, all * pooled_width) out[i] = Real(0);
+      continue;
+    }
+    const Store* maps = features + ((long long)image * channels + channel) * area;
+    const int span = min(max(x.length, COLUMNS), width), begin = min(x.first, width - span);
+    const int columns = min(span, STRIP / COLUMNS), lines = STRIP / columns / COLUMNS * COLUMNS;
+    for (int first = 0; first < all; first += lines)
+      for (int left = begin; left < begin + span; left += columns) {
+        const int some = min(columns, begin + span - left), count = min(lines, all - first);
+        sum_rows(maps, y, first, count, left, some, area, width, pooled_height, strip);
+        BARRIER();
+        TILE_LOOP(block, p, (count + COLUMNS - 1) / COLUMNS, pooled_width) {
+          Columns sum = {};
+          for (int e = x.start[p]; e < x.start[p + 1]; ++e)
+            if (unsigned(x.at[e] - left) < unsigned(some))
+              sum += x.weight[e] * strip_at(strip, block, x.at[e] - left, some);
+          sum *= inverse[k];
+          Store* place = out + (first + block * COLUMNS) * pooled_width + p;
+          for (int i = 0; i < min(COLUMNS, count - block * COLUMNS); ++i)
+            place[i * pooled_width] = (left > begin ? Real(place[i * pooled_width]) : Real(0)) + item(sum, i);
+        }
+        BARRIER();
+      }
+  }
+}
+
+// A block owns a plane of sums (B, C, height, width) and takes the regions of its image in order, by pixel: each number has
+// one owner and one order.
+KERNEL separable_backward(int n, const Store* top_diff, const int* head, const Real* inverse, const int* index,
+                          const Real* weight, Real* sums, ListGeometry g) {
+  const int regions = g.regions, channels = g.channels, height = g.height, width = g.width;
+  const int pooled_height = g.pooled_height, pooled_width = g.pooled_width;
+  BLOCK_LOOP(plane, n) {
+    SHARED Real strip[STRIP];
+    const int image = plane / channels, channel = plane - image * channels;
+    Real* map = sums + (long long)plane * height * width;
+    THREAD_LOOP(i, height * width) map[i] = 0;
+    BARRIER();
+    for (int k = 0; k < regions && !STOPPED(); ++k) {
+      if (head[5 * k] != image) continue;
+      const Axis y = axis_by_pixel(k, 0, head, index, weight, g);
+      const Axis x = axis_by_pixel(k, 1, head, index, weight, g);
+      const Store* given = top_diff + ((long long)k * channels + channel) * pooled_height * pooled_width;
+      const int most = STRIP / pooled_height;
+      for (int left = 0; left < x.length; left += most) {
+        const int columns = min(most, x.length - left);
+        TILE_LOOP(p, i, pooled_height, columns) {
+          Real sum = 0;
+          for (int e = x.start[left + i]; e < x.start[left + i + 1]; ++e)
+            sum += x.weight[e] * Real(given[p * pooled_width + x.at[e]]);
+          strip[p * columns + i] = sum * inverse[k];
+        }
+        BARRIER();
+        TILE_LOOP(row, v, y.length, (columns + COLUMNS - 1) / COLUMNS) {
+          const int begin = y.start[row], end = y.start[row + 1], i = v * COLUMNS;
+          if (begin == end) continue;
+          Real* out = map + (y.first + row) * width + x.first + left;
+          if (i + COLUMNS <= columns) {
+            Columns sum = *(const Columns*)(out + i);
+            for (int e = begin; e < end; ++e) sum += y.weight[e] * load(strip + y.at[e] * columns + i, COLUMNS);
+            *(Columns*)(out + i) = sum;
+          } else {
+            for (int e = begin; e < end; ++e)
+              for (int j = i; j < columns; ++j) out[j] += y.weight[e] * strip[y.at[e] * columns + j];
+          }
+        }
+        BARRIER();
+      }
+    }
+  }
+}
+
+// A block takes one slab after another into its room (n, area + bins, SLAB), and there the regions of that image in `order`:
+// a slab stays in the cache of a core, and so do the pixels of one region for the next.
+// top: (K, C, pooled_height, pooled_width).
+KERNEL separable_forward_slabs(int n, const Store* features, const int* order, const int* head, const Real* inverse,
+                               const int* index, const Real* weight, Real* room, Store* top, ListGeometry g) {
+  const int regions = g.regions, batch = g.batch, channels = g.channels, height = g.height, width = g.width;
+  const int pooled_height = g.pooled_height, pooled_width = g.pooled_width;
+  BLOCK_LOOP(b, n) {
+    const int area = height * width, bins = pooled_height * pooled_width, slabs = slabs_of(channels);
+    Real *slab = room + (long long)b * (area + bins) * SLAB, *averages = slab + (long long)area * SLAB;
+    for (int i = b; i < batch * slabs; i += n) {
+      const int image = i / slabs, channel = (i - image * slabs) * SLAB;
+      int first_row = height, end_row = 0;  // that regions have pixels in
+      for (int k = 0; k < regions && !STOPPED(); ++k)
+        if (head[5 * k] == image) {
+          first_row = min(first_row, head[5 * k + 1]);
+          end_row = max(end_row, head[5 * k + 1] + head[5 * k + 2]);
+        }
+      fill_slab(i, features, slab, channels, area, first_row * width, end_row * width);
+      BARRIER();
+      for (int j = 0; j < regions && !STOPPED(); ++j) {
+        const int k = order[j];
+        if (max(head[5 * k], 0) != image) continue;  // what lies in no image has empty lists and becomes 0
+        const Axis y = axis_by_bin(k, 0, head, index, weight, g);
+        const Axis x = axis_by_bin(k, 1, head, index, weight, g);
+        TILE_LOOP(ph, u, pooled_height, pooled_width * GROUPS) {
+          const int pw = u / GROUPS, group = u % GROUPS;
+          Lanes sum = {};
+          for (int e = y.start[ph]; e < y.start[ph + 1]; ++e) {
+            const Real* row = slab + (long long)y.at[e] * width * SLAB;
+            Lanes across = {};
+            for (int f = x.start[pw]; f < x.start[pw + 1]; ++f) across += x.weight[f] * lanes(row, x.at[f], group);
+            sum += y.weight[e] * across;
+          }
+          lanes(averages, ph * pooled_width + pw, group) = sum * inverse[k];
+        }
+        BARRIER();
+        turn(averages, SLAB, top + ((long long)k * channels + channel) * bins, bins, bins, min(SLAB, channels - channel));
+        BARRIER();
+      }
+    }
+  }
+}
+
+// And back, y's lists by pixel: a thread owns a row of the region, so that each number has one owner and one order.
+KERNEL separable_backward_slabs(int n, const Store* top_diff, const int* order, const int* head, const Real* inverse,
+                                const int* index, const Real* weight, const int* pixel_index, const Real* pixel_weight,
+                                Real* room, Store* diff, ListGeometry g) {
+  const int regions = g.regions, batch = g.batch, channels = g.channels, height = g.height, width = g.width;
+  const int pooled_height = g.pooled_height, pooled_width = g.pooled_width;
+  BLOCK_LOOP(b, n) {
+    const int area = height * width, bins = pooled_height * pooled_width, slabs = slabs_of(channels);
+    Real *slab = room + (long long)b * (area + bins) * SLAB, *given = slab + (long long)area * SLAB;
+    for (int i = b; i < batch * slabs; i += n) {
+      const int image = i / slabs, channel = (i - image * slabs) * SLAB;
+      TILE_LOOP(row, c, height, width * SLAB) slab[(long long)row * width * SLAB + c] = 0;
+      for (int j = 0; j < regions && !STOPPED(); ++j) {
+        const int k = order[j];
+        if (head[5 * k] != image) continue;
+        const Axis y = axis_by_pixel(k, 0, head, pixel_index, pixel_weight, g);
+        const Axis x = axis_by_bin(k, 1, head, index, weight, g);
+        const Store* from = top_diff + ((long long)k * channels + channel) * bins;
+        turn(from, bins, given, SLAB, min(SLAB, channels - channel), bins);
+        BARRIER();
+        TILE_LOOP(row, group, y.length, GROUPS) {
+          if (y.start[row] == y.start[row + 1]) continue;
+          Real* out = slab + (long long)(y.first + row) * width * SLAB;
+          for (int pw = 0; pw < pooled_width; ++pw) {
+            Lanes share = {};
+            for (int e = y.start[row]; e < y.start[row + 1]; ++e)
+              share += y.weight[e] * lanes(given, y.at[e] * pooled_width + pw, group);
+            share *= inverse[k];
+            for (int f = x.start[pw]; f < x.start[pw + 1]; ++f) lanes(out, x.at[f], group) += x.weight[f] * share;
+          }
+        }
+        BARRIER();
+      }
+      BARRIER();
+      empty_slab(i, slab, diff, channels, area);
+      BARRIER();
+    }
+  }
+}
+
+// The lists by bin of a region, and how their weights change.
+struct Moving {
+  Axis y, x;
+  const Real *slope_y, *lever_y, *slope_x, *lever_x;
+};
+
+DEVICE Moving moving_of(int k, const int* head, const int* index, const Real* weight, const Real* changes, const ListGeometry& g) {
+  const Axis y = axis_by_bin(k, 0, head, index, weight, g), x = axis_by_bin(k, 1, head, index, weight, g);
+  const Real *slope_y = changes + (y.weight - weight), *slope_x = changes + (x.weight - weight);
+  return {y, x, slope_y, slope_y + levers_behind(g), slope_x, slope_x + levers_behind(g)};
+}
+
+// Adds to sum[4] what a bin whose gradient is given adds with respect to where y starts, the height of a bin, where x starts, and the
+// width of a bin. pixel(y, x): the lanes of a pixel.
+template <class Pixel>
+DEVICE void add_moves(const Moving& m, int ph, int pw, const Lanes& gradient, Lanes* sum, Pixel pixel) {
+  Lanes move_y = {}, stretch_y = {}, move_x = {}, stretch_x = {};
+  for (int e = m.y.start[ph]; e < m.y.start[ph + 1]; ++e) {
+    Lanes across = {}, across_slope = {}, across_lever = {};
+    for (int f = m.x.start[pw]; f < m.x.start[pw + 1]; ++f) {
+      const Lanes value = pixel(m.y.at[e], m.x.at[f]);
+      across += m.x.weight[f] * value;
+      across_slope += m.slope_x[f] * value;
+      across_lever += m.lever_x[f] * value;
+    }
+    move_y += m.slope_y[e] * across;
+    stretch_y += m.lever_y[e] * across;
+    move_x += m.y.weight[e] * across_slope;
+    stretch_x += m.y.weight[e] * across_lever;
+  }
+  sum[0] += gradient * move_y;
+  sum[1] += gradient * stretch_y;
+  sum[2] += gradient * move_x;
+  sum[3] += gradient * stretch_x;
+}
+
+DEVICE Real sum_of_lanes(const Lanes& value) {
+  Real sum = 0;
+  for (int i = 0; i < LANES; ++i) sum += lane(value, i);
+  return sum;
+}
+
+// The sums that make up the regions' gradient, a block for a region in a slab of channels; parts: (slabs, K, 4).
+KERNEL separable_moves(int n, const Store* features, const Store* top_diff, const int* head, const Real* inverse,
+                       const int* index, const Real* weight, const Real* changes, Real* parts, ListGeometry g) {
+  const int width = g.width, area = g.height * width, pooled_width = g.pooled_width, bins = g.pooled_height * pooled_width;
+  BLOCK_LOOP(b, n) {
+    SHARED Lanes product[4][PRODUCTS], total[4];
+    const int k = b % g.regions, channel = b / g.regions * SLAB, image = head[5 * k];
+    const Moving m = moving_of(k, head, index, weight, changes, g);
+    const Store* maps = features + (long long)max(image, 0) * g.channels * area;
+    const Store* given = top_diff + (long long)k * g.channels * bins;
+    const int all = image < 0 ? 0 : GROUPS * bins;
+    THREAD_LOOP(t, 4) total[t] = Lanes{};
+    BARRIER();
+    for (int first = 0; first < all; first += PRODUCTS) {
+      const int count = min(PRODUCTS, all - first);
+      THREAD_LOOP(i, count) {
+        const int group = (first + i) / bins, bin = first + i - group * bins, ph = bin / pooled_width;
+        Lanes sum[4] = {};
+        if (channel + group * LANES < g.channels) {
+          const Lanes gradient = gather(given, channel, g.channels, bins, bin, group) * inverse[k];
+          add_moves(m, ph, bin - ph * pooled_width, gradient, sum,
+                    [&](int y, int x) { return gather(maps, channel, g.channels, area, y * width + x, group); });
+        }
+        for (int t = 0; t < 4; ++t) product[t][i] = sum[t];
+      }
+      BARRIER();
+      THREAD_LOOP(t, 4)
+        for (int i = 0; i < count; ++i) total[t] += product[t][i];
+      BARRIER();
+    }
+    THREAD_LOOP(t, 4) parts[4 * (long long)b + t] = sum_of_lanes(total[t]);
+  }
+}
+
+// The same where many regions share a map, for the host, as separable_forward_slabs().
+KERNEL separable_moves_slabs(int n, const Store* features, const Store* top_diff, const int* order, const int* head,
+                             const Real* inverse, const int* index, const Real* weight, const Real* changes, Real* room,
+                             Real* parts, ListGeometry g) {
+  const int channels = g.channels, width = g.width, area = g.height * width, bins = g.pooled_height * g.pooled_width;
+  BLOCK_LOOP(b, n) {
+    SHARED Lanes total[4][GROUPS];
+    const int slabs = slabs_of(channels);
+    Real *slab = room + (long long)b * (area + bins) * SLAB, *given = slab + (long long)area * SLAB;
+    for (int i = b; i < g.batch * slabs; i += n) {
+      const int image = i / slabs, s = i - image * slabs, some = min(SLAB, channels - s * SLAB);
+      fill_slab(i, features, slab, channels, area, 0, area);
+      TILE_LOOP(bin, c, bins, SLAB - some) given[(long long)bin * SLAB + some + c] = 0;
+      BARRIER();
+      for (int j = 0; j < g.regions && !STOPPED(); ++j) {
+        const int k = order[j];
+        if (max(head[5 * k], 0) != image) continue;  // what lies in no image has empty lists
+        const Moving m = moving_of(k, head, index, weight, changes, g);
+        turn(top_diff + ((long long)k * channels + s * SLAB) * bins, bins, given, SLAB, some, bins);
+        BARRIER();
+        THREAD_LOOP(group, GROUPS) {
+          Lanes sum[4] = {};
+          for (int bin = 0; bin < bins; ++bin) {
+            const int ph = bin / g.pooled_width;
+            add_moves(m, ph, bin - ph * g.pooled_width, lanes(given, bin, group), sum,
+                      [&](int y, int x) { return lanes(slab, y * width + x, group); });
+          }
+          for (int t = 0; t < 4; ++t) total[t][group] = sum[t] * inverse[k];
+        }
+        BARRIER();
+        THREAD_LOOP(t, 4) {
+          Real sum = 0;
+          for (int group = 0; group < GROUPS; ++group) sum += sum_of_lanes(total[t][group]);
+          parts[4 * ((long long)s * g.regions + k) + t] = sum;
+        }
+        BARRIER();
+      }
+    }
+  }
+}
+
+// The bins of an axis that name a pixel: visit(entry) for each entry, bins ascending.
+template <class Visit>
+DEVICE void visit_entries(const Axis& list, int bins, int pixel, Visit visit) {
+  for (int p = 0; p < bins; ++p) {
+    const int begin = list.start[p], end = list.start[p + 1];
+    if (begin == end || list.at[begin] > pixel || list.at[end - 1] < pixel) continue;  // pixels ascend
+    for (int e = begin; e < end; ++e)
+      if (list.at[e] == pixel) visit(p, e);
+  }
+}
+
+// The lists by pixel, from those by bin; on a GPU a thread for each pixel.
+KERNEL separable_turn(int n, const int* head, const int* index, const Real* weight, int* pixel_index, Real* pixel_weight,
+                      ListGeometry g) {
+  BLOCK_LOOP(k, n) {
+    SHARED int scratch[FLAG_ROOM];
+    for (int axis = 0; axis < 2; ++axis) {
+      const int bins = axis ? g.pooled_width : g.pooled_height;
+      const Axis list = axis_by_bin(k, axis, head, index, weight, g);
+      const Offsets to = offsets_of(k, axis, g.height + 1, g.width + 1, g);
+      int *begin = pixel_index + to.start, *bin = pixel_index + to.at;
+      Real* bin_weight = pixel_weight + to.weight;
+#if defined(__CUDACC__)
+      const auto count = [&](int i) {
+        int found = 0;
+        visit_entries(list, bins, list.first + i, [&](int, int) { ++found; });
+        return found;
+      };
+      const int all = sums_before(scratch, list.length, count, [&](int i, int before, int) { begin[i] = before; });
+      THREAD_LOOP(one, 1) begin[list.length] = all;
+      BARRIER();
+      THREAD_LOOP(i, list.length) {
+        int place = begin[i];
+        visit_entries(list, bins, list.first + i, [&](int p, int e) {
+          bin[place] = p;
+          bin_weight[place++] = list.weight[e];
+        });
+      }
+#else
+      for (int i = 0; i <= list.length; ++i) begin[i] = 0;
+      for (int e = 0; e < list.start[bins]; ++e) ++begin[list.at[e] - list.first];
+      for (int i = 0, sum = 0; i <= list.length; ++i) {  // where the pixel's entries end
+        sum += begin[i];
+        begin[i] = sum;
+      }
+      for (int p = bins - 1; p >= 0; --p)
+        for (int e = list.start[p + 1] - 1; e >= list.start[p]; --e) {
+          const int place = --begin[list.at[e] - list.first];
+          bin[place] = p;
+          bin_weight[place] = list.weight[e];
+        }
+#endif
+    }
+    BARRIER();
+  }
+}

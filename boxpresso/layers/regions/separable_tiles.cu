@@ -1,0 +1,234 @@
+// separable_tiles.cu: separable.cu for a GPU: averages from packed slabs, by region and some slabs, and the gradient of the maps: what a
+// pixel gets is found once for all channels.
+//
+// A launch lists, for each pixel of each tile, the bins that have it: what they weigh there, a product of weights of the lists by pixel
+// of separable.h, and the place of the bin's gradient, in the order of regions and bins. It brings the gradients into rows of all
+// channels of a bin besides. listed_add.cu adds them up. A tile whose lists outgrow their room is made in passes (passes.h).
+#include "line_lists.h"
+#include "listed_pack.h"
+#include "passes.h"
+#include "separable.h"
+
+constexpr int BINS = sizeof(Real) > 4 ? 32 : 64;  // of a region, whose averages a block keeps before it stores them plane by plane, in
+constexpr int TOGETHER = 4;                       // slabs
+constexpr int TAPS = 512;                         // entries of an axis that a block keeps
+
+// An entry of an axis: a weight, and which pixel it has; of y the first of its row.
+struct alignas(2 * sizeof(Real)) Tap {
+  Real weight;
+  int pixel;
+};
+
+// A pixel of a slab. Its number is an address by one instruction, as it has no sign.
+struct Pixel {
+  Real of[SLAB];
+};
+
+// The sum of the pixels that entries begin_y to end_y - 1 and begin_x to end_x - 1 name, with their weights; share: of the slab.
+template <int UNROLLED, class Down, class Across>
+DEVICE Wide weighed(const Real* share, int begin_y, int end_y, int begin_x, int end_x, Down down, Across across) {
+  Wide sum = {};
+  for (int e = begin_y; e < end_y; ++e) {
+    const Tap y = down(e);
+    const Pixel* row = (const Pixel*)share + unsigned(y.pixel);
+    Wide line = {};
+#pragma unroll UNROLLED
+    for (int f = begin_x; f < end_x; ++f) {
+      const Tap x = across(f);
+      line += x.weight * *(const Wide*)(row + unsigned(x.pixel));
+    }
+    sum += y.weight * line;
+  }
+  return sum;
+}
+
+// A block owns a region in TOGETHER slabs; slabs: (B * slabs_of(C), area, SLAB), top: (K, C, pooled_height, pooled_width).
+KERNEL separable_forward_packed(int n, const Real* slabs, const int* head, const Real* inverse, const int* index,
+                                const Real* weight, Store* top, ListGeometry g) {
+  const int channels = g.channels, count = slabs_of(channels), width = g.width, pooled_width = g.pooled_width;
+  const int bins = g.pooled_height * pooled_width;
+  BLOCK_LOOP(b, n) {
+    SHARED Wide averages[TOGETHER * stage_of(BINS)];
+    SHARED Tap taps[2][TAPS];
+    const int first_slab = b / g.regions * TOGETHER, k = b % g.regions;  // what lies in no image has empty lists and becomes 0
+    const int slabs_here = min(TOGETHER, count - first_slab), channels_here = min(SLAB * TOGETHER, channels - first_slab * SLAB);
+    const long long area = (long long)g.height * width;
+    const Real* from = slabs + ((long long)max(head[5 * k], 0) * count + first_slab) * area * SLAB;
+    const Axis y = axis_by_bin(k, 0, head, index, weight, g);
+    const Axis x = axis_by_bin(k, 1, head, index, weight, g);
+    const int all_y = y.start[g.pooled_height], all_x = x.start[pooled_width];
+    const bool fit = max(all_y, all_x) <= TAPS;
+    const auto down = [&](int e) { return Tap{y.weight[e], y.at[e] * width}; };
+    const auto across = [&](int f) { return Tap{x.weight[f], x.at[f]}; };
+    if (fit) THREAD_LOOP(e, all_y) taps[0][e] = down(e);
+    if (fit) THREAD_LOOP(f, all_x) taps[1][f] = across(f);
+    BARRIER();
+    const Real factor = inverse[k];
+    Store* out = top + ((long long)k * channels + first_slab * SLAB) * bins;
+    for (int first = 0; first < bins; first += BINS) {
+      const int some = min(BINS, bins - first);
+      TILE_LOOP(i, u, some, TOGETHER * SHARES) {
+        const int s = u / SHARES, share = u % SHARES;
+        if (s >= slabs_here) continue;
+        const int ph = (first + i) / pooled_width, pw = first + i - ph * pooled_width;
+        const int begin_y = y.start[ph], end_y = y.start[ph + 1], begin_x = x.start[pw], end_x = x.start[pw + 1];
+        const Real* of = from + s * area * SLAB + share * WIDE;
+        const Wide sum = fit ? weighed<2>(of, begin_y, end_y, begin_x, end_x, [&](int e) { return taps[0][e]; },
+                                       [&](int f) { return taps[1][f]; })
+                             : weighed<1>(of, begin_y, end_y, begin_x, end_x, down, across);
+        staged(averages + s * stage_of(BINS), i, share) = factor * sum;
+      }
+      BARRIER();
+      THREAD_LOOP(t, channels_here * BINS) {
+        const unsigned c = unsigned(t) / BINS, i = unsigned(t) % BINS, slab = c / SLAB;
+        if (i < some) out[c * bins + first + i] = ((const Real*)averages)[(slab * BINS + i) * STAGE_ROW + c % SLAB];
+      }
+      BARRIER();
+    }
+  }
+}
+
+constexpr int CROSSED = 32;  // regions of a tile that are taken together
+
+// What a block needs to list a tile. items: of each line of the tile, a row or a column, the entries of each region by pixel. So a pixel
+// gets as many from a region as its row has times its column.
+struct Crossing {
+  Span items[2][TILE_SIDE][CROSSED + 1];  // a little apart, so that threads of neighbouring columns meet no bank twice
+  int region[CROSSED];
+  Lines<32> lines;  // its counts
+};
+
+// The lists by pixel of all regions.
+struct ByPixel {
+  const int* head;
+  const Real* inverse;
+  const int* index;
+  const Real* weight;
+  ListGeometry g;
+};
+
+// Which entries an axis of region k, 0 for y, has for a line of the map.
+DEVICE Span items_of(const ByPixel& lists, int k, int axis, int line) {
+  const Axis by_pixel = axis_by_pixel(k, axis, lists.head, lists.index, lists.weight, lists.g);
+  const int i = line - by_pixel.first;
+  return unsigned(i) < unsigned(by_pixel.length) ? Span{by_pixel.start[i], by_pixel.start[i + 1]} : Span{0, 0};
+}
+
+// An entry of an axis: a bin, and what it weighs; x's weights are times `inverse`.
+struct Item {
+  int bin;
+  Real weight;
+};
+
+DEVICE Item item_of(const ByPixel& lists, int k, int axis, int i) {
+  const Offsets to = offsets_of(k, axis, lists.g.height + 1, lists.g.width + 1, lists.g);
+  const Real weight = lists.weight[to.weight + i];
+  return {lists.index[to.at + i], axis ? weight * lists.inverse[k] : weight};
+}
+
+DEVICE Entry entry_of(const ListGeometry& g, int k, const Item& y, const Item& x) {
+  const unsigned number = (k * g.pooled_height + y.bin) * g.pooled_width + x.bin, places = padded_channels(g.channels) / PLACE;
+  return {y.weight * x.weight, int(number * places)};
+}
+
+// The lists of a tile. first: the first of the `most` entries of `room` that the tile has. The regions of a tile are met twice, to count
+// their entries and to put them, in order, and of a region those of its bins in order.
+DEVICE void list_tile(const Tile& tile, int* head, Entry* room, int first, int most, const ByPixel& lists, Crossing& c) {
+  Entry* entries = room + first;
+  begin_lines(c.lines);
+  for (int pass = 0; pass < 2; ++pass) {
+    for (int base = 0; base < tile.count && !STOPPED(); base += CROSSED) {
+      const int some = min(CROSSED, tile.count - base);
+      THREAD_LOOP(j, some) c.region[j] = tile.list[base + j];
+      THREAD_LOOP(t, some * 2 * TILE_SIDE) {
+        const int j = t / (2 * TILE_SIDE), axis = t / TILE_SIDE % 2, line = t % TILE_SIDE;
+        const int at = (axis ? tile.left : tile.top) + line;
+        const bool there = at < (axis ? tile.right : tile.bottom);
+        c.items[axis][line][j] = there ? items_of(lists, tile.list[base + j], axis, at) : Span{0, 0};
+      }
+      BARRIER();
+      THREAD_LOOP(pixel, TILE_PIXELS) {
+        const int line = pixel / TILE_SIDE, column = pixel % TILE_SIDE;
+        int count = c.lines.count[pixel];
+        for (int j = 0; j < some; ++j) {
+          const Span y = c.items[0][line][j], x = c.items[1][column][j];
+          if (pass == 0) {
+            count = min(count + (y.end - y.first) * (x.end - x.first), most + 1);
+          } else {
+            for (int e = y.first; e < y.end && x.first < x.end; ++e) {
+              const Item down = item_of(lists, c.region[j], 0, e);
+              for (int f = x.first; f < x.end; ++f)
+                entries[count++] = entry_of(lists.g, c.region[j], down, item_of(lists, c.region[j], 1, f));
+            }
+          }
+        }
+        c.lines.count[pixel] = count;
+      }
+      BARRIER();
+    }
+    if (pass == 0 && !start_lines(c.lines, head, first, most)) return;
+  }
+  const ListGeometry& g = lists.g;
+  end_lines(c.lines, entries, g.regions * g.pooled_height * g.pooled_width * (padded_channels(g.channels) / PLACE));
+}
+
+// A block lists a tile of an image, or packs PACKED_CHANNELS channels of a region. heads and room: see listed.h.
+KERNEL separable_prepare(int n, const Store* top_diff, const int* lists, const int* head, const Real* inverse, const int* pixel_index,
+                         const Real* pixel_weight, Real* packed, int* heads, Real* room, int most, ListGeometry g) {
+  const int bins = g.pooled_height * g.pooled_width;
+  BLOCK_LOOP(b, n) {
+    SHARED union {
+      Crossing crossing;
+      Real square[PACKED_SQUARE];
+    } work;
+    const Tiles tiles = tiles_of(lists);
+    const Turns turns = turns_of(b, g.batch * tiles.down * tiles.across, g.regions, g.channels, -1);
+    if (turns.lists) {
+      const Tile tile = tile_of(turns.number, lists, tiles, g.height, g.width);
+      list_tile(tile, heads + (long long)turns.number * LIST_HEAD, (Entry*)room, turns.number * most, most,
+                ByPixel{head, inverse, pixel_index, pixel_weight, g}, work.crossing);
+      if (turns.number == 0) pack_zeros(packed, g.regions * bins, g.channels);
+    } else if (head[5 * turns.number] >= 0) {  // no list names a region that lies in no image
+      pack(top_diff, packed, turns.number, turns.channel, g.channels, bins, work.square,
+           [](const Square& square, int c, int i) { return at(square, c, i); });
+    }
+    BARRIER();
+  }
+}
+
+// How far the passes have come in a pixel's list: a region of the tile, and how many of its entries are done.
+struct Cursor {
+  int region, done;
+};
+
+// Tiles that have no lists; packed and heads: what separable_prepare() has made.
+KERNEL separable_passes(int n, const Real* packed, const int* lists, const int* heads, const int* head, const Real* inverse,
+                        const int* pixel_index, const Real* pixel_weight, Store* diff, ListGeometry g) {
+  BLOCK_LOOP(b, n) {
+    SHARED Lanes own[TILE_OWN];
+    SHARED Pass pass;
+    SHARED Cursor cursor[TILE_PIXELS];
+    const ByPixel by_pixel = {head, inverse, pixel_index, pixel_weight, g};
+    const auto begin = [&](const Tile&) { THREAD_LOOP(pixel, TILE_PIXELS) cursor[pixel] = {0, 0}; };
+    const auto list = [&](const Tile& tile) {
+      THREAD_LOOP(pixel, TILE_PIXELS) {
+        const int row = tile.top + pixel / TILE_SIDE, column = tile.left + pixel % TILE_SIDE;
+        Cursor at = cursor[pixel];
+        int count = 0;
+        for (; at.region < tile.count && row < tile.bottom && column < tile.right; at = {at.region + 1, 0}) {
+          const int k = tile.list[at.region];
+          const Span y = items_of(by_pixel, k, 0, row), x = items_of(by_pixel, k, 1, column);
+          const int across = x.end - x.first, all = (y.end - y.first) * across;
+          for (; at.done < all && count < PASSED; ++at.done, ++count)
+            pass.entries[pixel * PASSED + count] = entry_of(g, k, item_of(by_pixel, k, 0, y.first + at.done / across),
+                                                            item_of(by_pixel, k, 1, x.first + at.done % across));
+          if (count == PASSED) break;
+        }
+        cursor[pixel] = at;
+        pass.count[pixel] = count;
+        if (count == PASSED) raise_to(&pass.more, 1);
+      }
+    };
+    add_in_passes(b, n, packed, lists, heads, diff, g.batch, g.channels, g.height, g.width, own, pass, begin, list);
+  }
+}

@@ -1,0 +1,105 @@
+"""`boxpresso train FOLDER`: the project of a folder of pictures, found or made, and a schedule for so many minutes."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..proto import files, read_solver
+from ..proto.errors import BoxpressoError
+from ..train import Solver
+from . import schedule, texts
+from .project import MARK, Made, Tell, Wish, create
+
+BACKBONE = "small"  # learns from nothing
+SHARE = 0.9  # of the minutes, for iterations and tests; the rest is for compiling, snapshots and the report
+WARM, TIMED = 3, 10  # iterations before the measured ones, and of these
+
+
+@dataclass(frozen=True)
+class Project:
+    """A folder that `boxpresso new` wrote.
+
+    data: the folder of its pictures, where that was given. made: what was written, if it was written now.
+    """
+
+    folder: Path
+    data: Path | None = None
+    made: Made | None = None
+
+    @property
+    def solver(self) -> Path:
+        return self.folder / "solver.prototxt"
+
+    @property
+    def begun(self) -> bool:
+        """Whether there is a snapshot to go on from."""
+        return any((self.folder / "snapshots").glob("*.solverstate*"))
+
+
+def is_project(folder: Path) -> bool:
+    """Whether `boxpresso new` wrote a folder."""
+    readme = folder / "README.md"
+    return (folder / "solver.prototxt").is_file() and readme.is_file() and MARK in readme.read_text("utf-8", "replace")
+
+
+def project_of(folder: Path, tell: Tell = lambda what, done, all: None) -> Project:
+    """The project in a folder, or that of a folder of pictures: NAME_ssd_small in the working directory, made if need be.
+
+    Raises BoxpressoError where the folder is neither, or something else has the project's name.
+    """
+    if is_project(folder):
+        return Project(folder)
+    if (folder / "solver.prototxt").is_file():
+        raise BoxpressoError(f"{folder} has a solver.prototxt that `{MARK}` did not write: train it with --solver")
+    out = Path(f"{folder.resolve().name}_ssd_{BACKBONE}")
+    if is_project(out):
+        return Project(out, folder)
+    return Project(out, folder, create(Wish(folder, out, BACKBONE), tell))
+
+
+def fit(project: Project, minutes: float, device: str | None = None) -> schedule.Schedule:
+    """Measures some iterations and a test, and gives a new project's solver prototxt as many iterations as the minutes hold.
+
+    Raises BoxpressoError where they do not hold a hundredth of the iterations of the project's own schedule.
+    """
+    made = project.made
+    assert made is not None
+    assert made.plan is not None
+    round_time, test_time = measured(project.solver, device)
+    pictures = made.pictures["train"], made.pictures["test"]
+    plan = made.plan
+    for _ in range(3):  # the number of tests follows from that of iterations
+        tests = -(-plan.iterations // plan.test_interval)
+        left = 60 * minutes * SHARE - tests * test_time
+        count = int(left / round_time) // 10 * 10
+        if count < max(10, made.plan.iterations // 100):
+            need = made.plan.iterations / 10 * round_time + tests * test_time
+            raise BoxpressoError(
+                f"{minutes:g} minutes hold {max(count, 0)} iterations of {round_time:.2f} s beside {tests} tests of "
+                f"{test_time:.1f} s; --minutes {need / SHARE / 60:.0f} would hold a tenth of the usual {made.plan.iterations}"
+            )
+        plan = schedule.plan(BACKBONE, *pictures, pretrained=False, batch=plan.batch, iterations=count)
+    text = texts.solver_text(project.folder.as_posix(), BACKBONE, plan, pictures, made.wish.seed, False)
+    with files.replacing(project.solver) as part:
+        part.write_text(text, encoding="utf-8")
+    made.plan = plan
+    return plan
+
+
+def measured(path: Path, device: str | None) -> tuple[float, float]:
+    """Seconds of an iteration and of a whole test, of a solver whose weights are then forgotten."""
+    param = read_solver(path)
+    param.display = 0
+    with tempfile.TemporaryDirectory() as folder:
+        param.snapshot_prefix = f"{folder}/measured"
+        param.test_interval = param.max_iter + 1
+        solver = Solver(param, device=device, log=lambda line: None)
+        solver.step(WARM)
+        start = time.perf_counter()
+        solver.step(TIMED)
+        middle = time.perf_counter()
+        solver.test()
+        return (middle - start) / TIMED, time.perf_counter() - middle

@@ -1,0 +1,122 @@
+"""`boxpresso train FOLDER`: what is made, gone on from, tested and refused; `boxpresso test --data` of any format."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+from places import ROOT
+
+from boxpresso.__main__ import main
+from boxpresso.proto import read_solver
+from boxpresso.proto.errors import BoxpressoError
+from boxpresso.recipes import training
+
+sys.path.insert(0, str(ROOT))
+
+from examples.own_pictures.draw import draw
+
+pytest.importorskip("lmdb", reason="records are LMDBs")
+pytest.importorskip("matplotlib", reason="the report has curves")
+
+
+@pytest.fixture
+def photos(monkeypatch, tmp_path):
+    """A folder of 16 drawn pictures in the working directory."""
+    monkeypatch.delenv("BOXPRESSO_DEBUG", raising=False)
+    monkeypatch.setenv("BOXPRESSO_DEVICE", "cpu")
+    monkeypatch.chdir(tmp_path)
+    return draw(Path("photos"), "yolo", 16, workers=0)
+
+
+def measured_as(monkeypatch, *seconds: float) -> None:
+    monkeypatch.setattr(training, "measured", lambda path, device: seconds)
+
+
+def test_from_pictures_to_a_report(photos, monkeypatch, capsys):
+    measured_as(monkeypatch, 2.0, 0.1)
+    assert main(["train", "photos", "--minutes", "1"]) == 0
+    out, err = capsys.readouterr()
+    assert "photos: yolo, drawn by seed 1" in out
+    assert "1 minutes: 20 iterations, a test every" in out  # 54 s for some tests and 2 s an iteration
+    assert "Optimization Done." in err
+    assert "mAP of test net #0: by MaxIntegral at an overlap of 0.5; difficult objects" in err
+    assert re.search(r"mAP by +rules\nVOC ", out)
+    folder = Path("photos_ssd_small")
+    assert f"report in {folder / 'report.html'}" in out
+    assert (folder / "report.html").stat().st_size > 10_000
+    assert f"boxpresso detect {folder / 'deploy.prototxt'} {folder}/snapshots/small_best.caffemodel PICTURE" in out
+    assert read_solver(folder / "solver.prototxt").max_iter == 20
+    assert len(list(Path().iterdir())) == 2  # nothing is left beside them
+
+    for place in ("photos", str(folder)):  # it is over: tested again, on files and on records
+        assert main(["train", place]) == 0
+        out, err = capsys.readouterr()
+        assert "its newest snapshot is gone on from" in out
+        assert "Iteration 10 " not in err
+        assert "report in" in out
+    assert "--minutes is for the first training" not in err
+    assert main(["train", "photos", "--minutes", "1"]) == 0
+    assert "--minutes is for the first training of a folder" in capsys.readouterr().err
+
+
+def test_the_time_is_measured(photos):
+    project = training.project_of(photos)
+    iteration, test = training.measured(project.solver, "cpu")
+    assert 0 < iteration < 60
+    assert 0 < test < 600
+    assert not any((project.folder / "snapshots").iterdir())  # nothing is left of it
+
+
+def test_too_little_time(photos, monkeypatch):
+    measured_as(monkeypatch, 1.0, 20.0)
+    project = training.project_of(photos)
+    with pytest.raises(
+        BoxpressoError, match=r"1 minutes hold 0 iterations of 1.00 s .*--minutes \d+ would hold a tenth"
+    ):
+        training.fit(project, 1)
+
+
+def test_what_is_refused(photos, capsys):
+    def error(*words: str) -> str:
+        assert main(["train", *words]) == 1
+        return capsys.readouterr().err
+
+    assert "give a FOLDER, or --solver" in error()
+    assert "give a FOLDER, or --solver and not both" in error("photos", "--solver", "x")
+    assert "--minutes is for a FOLDER" in error("--solver", "x", "--minutes", "3")
+    assert "boxpresso new ssd --weights" in error("photos", "--weights", "x.caffemodel")
+    assert "there is no folder nowhere" in error("nowhere")
+    Path("photos/solver.prototxt").write_text("base_lr: 1")
+    assert "did not write: train it with --solver" in error("photos")
+    Path("photos/solver.prototxt").unlink()
+    Path("photos_ssd_small").mkdir()
+    assert "photos_ssd_small exists already" in error("photos")
+    assert main(["train", "photos", "--minutes", "-1"]) == 2
+    assert "'-1' is not a number of minutes" in capsys.readouterr().err
+
+
+def test_average_precision_on_any_folder(photos, monkeypatch, capsys):
+    """The same pictures as YOLO's texts and as COCO's table give the same mean."""
+    measured_as(monkeypatch, 2.0, 0.1)
+    assert main(["train", "photos", "--minutes", "1"]) == 0
+    shutil.move(draw(Path("other"), "coco", 16, workers=0), "coco")
+    folder = "photos_ssd_small"
+    words = ["test", f"{folder}/deploy.prototxt", f"{folder}/snapshots/small_best.caffemodel", "--json", "--no-curves"]
+    words += ["--labels", f"{folder}/labelmap.prototxt"]
+    means = []
+    for data in ("photos", "coco"):
+        capsys.readouterr()
+        assert main([*words, "--data", data]) == 0
+        out, err = capsys.readouterr()
+        means.append(json.loads(out)["mean"])
+        assert ("were trained on" in err) == (data == "photos")
+    assert means[0] == pytest.approx(means[1], abs=1e-6)
+    assert main([*words, "--data", "photos", "--set", "nine"]) == 1
+    assert "photos has no split 'nine'; there: none" in capsys.readouterr().err
+    assert main([*words, "--data", "photos", "--voc", "x"]) == 1
+    assert "exclude each other" in capsys.readouterr().err
