@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..proto.errors import BoxpressoError
 from .operator import Plan, operator
 from .parameters import Two, pair, pooled
 
@@ -143,6 +144,11 @@ def deform_conv2d(
     >>> deform_conv2d(x, offset, weight)[0, 0].tolist()
     [[2.0, 3.0, 1.75], [5.0, 6.0, 3.25], [3.25, 3.75, 2.0]]
     """
+    if offset is None or len(weight.shape) != 4:
+        raise BoxpressoError(
+            f"deform_conv2d: offset must be an array, and weight (outputs, C / groups, *kernel); got "
+            f"{None if offset is None else tuple(offset.shape)} and {tuple(weight.shape)}"
+        )
     outputs, inner, height, width = weight.shape
     fields: dict[str, Any] = {
         "num_output": outputs, "kernel_size": (height, width), "bias_term": bias is not None,

@@ -22,11 +22,10 @@ from . import batched_nms as suppressed_by_class
 from . import nms as suppressed
 from . import nms_rotated as suppressed_rotated
 from .derivatives import derivatives, detached, one_by_one
-from .operator import TO_NCHW, Call, Operator
+from .operator import OPTIONAL, TO_NCHW, Call, Operator
 from .parameters import pair
 
 NAMESPACE = "boxpresso"
-OPTIONAL = ("trans", "offset", "bias", "mask")  # inputs that may be None
 TYPES = {
     "Two": "int[2]", "int": "int", "float": "float", "bool": "bool", "str": "str", "Sequence[int]": "int[]",
 }  # of annotations  # fmt: skip

@@ -25,6 +25,7 @@ from . import arrays, memory
 P = ParamSpec("P")
 LAYERS = 8  # layers in the cache of a thread, with their scratch memory
 PLANS = 512  # plans in the cache of a thread
+OPTIONAL = ("trans", "offset", "bias", "mask")  # inputs that may be None, where the operator's own checks allow it
 TO_NCHW, TO_NHWC = (0, 3, 1, 2), (0, 2, 3, 1)
 local = threading.local()
 
@@ -177,6 +178,17 @@ def operator(
     return lambda describe: Operator(describe, inputs, constant, linear)
 
 
+def wrong_field(plan: Plan) -> str:
+    """Which field of a plan's parameter its message does not take, and why; protobuf itself does not say which it is."""
+    for message, fields in plan.parameter.items():
+        for name, value in fields.items():
+            try:
+                LayerParameter(**{message: {name: value}})
+            except (TypeError, ValueError) as error:
+                return f"{name} cannot be {str(value)[:40]!r}: {error}"
+    return ""
+
+
 class Call:
     """One operator over one set of arrays: forward and backward.
 
@@ -192,6 +204,10 @@ class Call:
         if layout not in ("NCHW", "NHWC"):
             raise BoxpressoError(f"layout must be 'NCHW' or 'NHWC', got {layout!r}")
         self.inputs, self.options, first = inputs, options, inputs[0]
+        name: str = op.__name__  # type: ignore[attr-defined]
+        for what, value in zip(op.inputs, inputs):
+            if value is None and what not in OPTIONAL:
+                raise BoxpressoError(f"{name}: {what} must be an array, got None")
         self.device = arrays.device_of(first)
         self.kept: Any = None  # the result, where the layer's backward may read it in the caller's memory
         self.place: tuple[OrderedDict[Any, Call], Any] | None = (
@@ -286,8 +302,7 @@ class Call:
         try:
             param = LayerParameter(name=name, type=plan.type, **plan.parameter)
         except (TypeError, ValueError) as error:  # of protobuf, for a number that is too large or below 0
-            given = ", ".join(f"{key}={str(value)[:40]}" for key, value in self.options.items())
-            raise LayerError(f"{name}({given}): {error}") from None
+            raise LayerError(f"{name}: {wrong_field(plan) or error}") from None
         channels = self.arrays[0].shape[-1 if self.last else 1 :][:1]
         key = param.SerializeToString(deterministic=True), tuple(sorted(plan.attributes.items())), channels
         if len(plans) >= PLANS:

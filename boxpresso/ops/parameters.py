@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import index
 from typing import Any, Union
+
+import numpy as np
 
 from ..proto.errors import BoxpressoError
 
@@ -12,15 +15,20 @@ Two = Union[int, Sequence[int]]
 
 def pair(value: Two, name: str = "output_size") -> tuple[int, int]:
     """(height, width) of one number for both, or of two."""
-    two = (value, value) if isinstance(value, int) else tuple(int(v) for v in value)
+    try:
+        two: tuple[int, ...] = tuple(map(index, value if np.ndim(value) else (value, value)))  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        two = ()
     if len(two) != 2:
-        raise BoxpressoError(f"{name} must be one number or two, got {value!r}")
-    return two
+        raise BoxpressoError(f"{name} must be one whole number or two, got {value!r}")
+    return two[0], two[1]
 
 
 def pooled(output_size: Two, spatial_scale: float) -> dict[str, Any]:
     """What the parameters of nearly all region layers have in common."""
     height, width = pair(output_size)
+    if min(height, width) < 1:
+        raise BoxpressoError(f"output_size must be above 0, got {output_size!r}")
     return {"pooled_h": height, "pooled_w": width, "spatial_scale": spatial_scale}
 
 

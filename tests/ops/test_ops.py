@@ -86,6 +86,27 @@ IMAGES = [case for case in CASES if "layout" in getattr(ops, case[0]).names]
 LEARNED = ("weight", "bias")
 
 
+@pytest.mark.parametrize(
+    ("wrong", "text"),
+    [
+        (dict(output_size=-1), "output_size must be above 0, got -1"),
+        (dict(output_size=(2, 0)), r"output_size must be above 0, got \(2, 0\)"),
+        (dict(output_size=2.5), "output_size must be one whole number or two, got 2.5"),
+        (dict(output_size=(1, 2, 3)), r"output_size must be one whole number or two, got \(1, 2, 3\)"),
+        (dict(x=None), "roi_align: x must be an array, got None"),
+        (dict(rois=None), "roi_align: rois must be an array, got None"),
+        (dict(spatial_scale="a"), "roi_align: spatial_scale cannot be 'a'"),
+        (dict(sampling_ratio=2.5), "roi_align: sampling_ratio cannot be '2.5'"),
+        (dict(rois=ROIS[:, :4]), r"must be \(K, 5\).*got \(4, 4\)"),
+    ],
+    ids=str,
+)
+def test_what_is_wrong_is_named(wrong, text):
+    """The argument and what was seen of it."""
+    with pytest.raises(BoxpressoError, match=text):
+        ops.roi_align(**{"x": X, "rois": ROIS, "output_size": 2, **wrong})
+
+
 def test_no_other_library_is_imported():
     """boxpresso.torch beside it is a name that one asks for: the package and its operators do without torch and JAX."""
     code = "import sys; from boxpresso import *; import boxpresso.ops; print(*({'torch', 'jax', 'cupy'} & set(sys.modules)))"
@@ -322,7 +343,7 @@ def test_signatures_are_those_that_one_writes():
     [
         (lambda: ops.roi_align(X.astype(int), ROIS, 2), "float16, float32 or float64"),
         (lambda: ops.roi_align(X, ROIS, (1, 2, 3)), "output_size"),
-        (lambda: ops.roi_align(X, ROIS, 0), "pooled_h"),
+        (lambda: ops.roi_align(X, ROIS, 0), "output_size must be above 0, got 0"),
         (lambda: ops.roi_align(X, ROIS, 2, pool_mode="min"), "pool_mode"),
         (lambda: ops.roi_align(X, ROIS, 2, layout="CHWN"), "layout"),
         (lambda: ops.roi_align(X, ROIS[:, 1:], 2), r"\(K, 5\)"),
