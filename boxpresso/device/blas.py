@@ -39,7 +39,7 @@ def gemm(
         return
     product: Any = trans_a, trans_b, m, n, k, alpha, a, b, beta, c
     if isinstance(device, Cpu):
-        on_host(HOST.on(device), device.workers, device.reproducible, *product)
+        on_host(HOST.on(device), device.workers, *product)
     elif isinstance(device, Cuda) and cublas.usable(device):
         cublas.gemm(device, *product)
     else:
@@ -61,14 +61,14 @@ def blocks(workers: int, rows: int, columns: int, times: int = 1) -> tuple[int, 
     return high, each * cut, -(-rows // high) * across
 
 
-def on_host(kernels: BoundKernels, workers: int, reproducible: bool, *product: Any) -> None:
+def on_host(kernels: BoundKernels, workers: int, *product: Any) -> None:
     """Chooses the kernel of gemm.cpp by shape: where one side has few rows, the other is read once, from end to end.
 
-    reproducible: the order of a sum is the same for any m, as rows of C may be images of a batch: `gemm` and `gemm_few_rows`
-    have one, `dots` another.
+    On a reproducible device the order of a sum is the same for any m, as rows of C may be images of a batch: `gemm` and
+    `gemm_few_rows` have one, `dots` another.
     """
     trans_a, trans_b, m, n, k, alpha, a, b, beta, c = product
-    if reproducible and (n > FEW or not (trans_b or n == 1)):
+    if kernels.device.reproducible and (n > FEW or not (trans_b or n == 1)):
         high, wide, count = blocks(workers, m, n)
         if trans_b and not trans_a and m <= FEW:
             high = HOST.constants["CUT"]

@@ -45,6 +45,21 @@ def test_gemm(shape, trans_a, trans_b, dtype, device):
         near(c, -0.5 * product + 2 * before.astype(dtype), dtype)
 
 
+def test_a_row_is_the_same_in_a_product_of_more_rows():
+    """On a reproducible device, where rows may be images; with what was in C before, as a bias is, and for depths of several panels."""
+    device = open_device("cpu", reproducible=True)
+    for n, k in ((1, 70), (5, 401), (9, 33), (130, 402), (700, 500)):
+        for trans_b in (False, True):
+            _, a, b = matrices(False, trans_b, 60, n, k, np.float32, device)
+            before = np.random.default_rng(0).standard_normal((60, n)).astype(np.float32)
+            whole = before.copy()
+            blas.gemm(device, False, trans_b, 60, n, k, 1, a, b, 1, whole)
+            for m in (1, 3, 9, 40):
+                part = before[:m].copy()
+                blas.gemm(device, False, trans_b, m, n, k, 1, np.ascontiguousarray(a[:m]), b, 1, part)
+                assert part.tobytes() == whole[:m].tobytes(), (m, n, k, trans_b)
+
+
 def test_the_number_of_workers_does_not_matter():
     for m, n, k in [*SHAPES, (100, 700, 500)]:
         for trans_a, trans_b in [(False, False), (False, True), (True, False)]:
