@@ -21,7 +21,7 @@ class Listed(RegionLayer):
     sums = Kernels("listed_add.cu")
     # Whether the lists of a tile follow those of the tile before it; else each tile has room for as many as any other.
     together = False
-    with_tables = False  # whether a number of each region stands behind where lists begin
+    with_tables = False  # whether a number of each region, and of each tile, stands behind where lists begin
     # Bytes of the lists for each of the maps' gradient, where the host does not know how many samples there are.
     adaptive_share = 0.5
 
@@ -49,7 +49,7 @@ class Listed(RegionLayer):
                 most = min(most, max(FEW_ENTRIES, 4 * -(-self.sample_pixels // lists)))
         most -= most % of["GROUP"]
         given = self.scratch("given", (bins + 1, padded))
-        behind = self.regions if self.with_tables else 0
+        behind = self.regions + tiles if self.with_tables else 0
         heads = self.scratch("heads", (tiles * (of["LIST_HEAD"] + self.together) + behind,), np.int32)
         return given, heads, self.scratch("entries", (lists * most, 2)), most
 

@@ -265,8 +265,10 @@ class Separable(Listed):
         slots = None
         if moves:
             products, slots, room = self.table_room(entries.shape[0])
-            tables = self.device.part(heads, heads.shape[0] - self.regions, (self.regions,))
+            tables = self.device.part(heads, tiles * self.sums.constants["LIST_HEAD"], (self.regions,))
             self.in_tiles.separable_tables(1, head, *by_pixel, tables, room, g)
+            self.in_tiles.separable_count(tiles, lists, head, *by_pixel, heads, g)
+            most = entries.shape[0]
         self.in_tiles.separable_prepare(
             self.prepare_blocks(tiles), top_diff, lists, head, *by_pixel, given, heads, entries, slots, most, g
         )

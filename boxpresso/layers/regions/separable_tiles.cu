@@ -4,7 +4,7 @@
 // A launch lists, for each pixel of each tile, the bins that have it: what they weigh there, a product of weights of the lists by pixel
 // of separable.h, and the place of the bin's gradient, in the order of regions and bins. It brings the gradients into rows of all
 // channels of a bin besides. listed_add.cu adds them up. A tile whose lists outgrow their room is made in passes (passes.h).
-#include "line_lists.h"
+#include "both_lists.h"
 #include "listed_pack.h"
 #include "passes.h"
 #include "separable.h"
@@ -137,56 +137,70 @@ DEVICE Entry entry_of(const ListGeometry& g, int k, const Item& y, const Item& x
   return {y.weight * x.weight, int(number * places)};
 }
 
-// The lists of a tile. first: the first of the `most` entries of `room` that the tile has. The regions of a tile are met twice, to count
-// their entries and to put them, in order, and of a region those of its bins in order. slots, or null: where the product of each entry is
-// to stand, -1 for nowhere; tables: where those of each region begin.
-DEVICE void list_tile(const Tile& tile, int* head, Entry* room, int first, int most, const ByPixel& lists, int* slots, const int* tables,
-                      Crossing& c) {
-  Entry* entries = room + first;
-  begin_lines(c.lines);
-  for (int pass = 0; pass < 2; ++pass) {
-    for (int base = 0; base < tile.count && !STOPPED(); base += CROSSED) {
-      const int some = min(CROSSED, tile.count - base);
-      THREAD_LOOP(j, some) c.region[j] = tile.list[base + j];
-      THREAD_LOOP(t, some * 2 * TILE_SIDE) {
-        const int j = t / (2 * TILE_SIDE), axis = t / TILE_SIDE % 2, line = t % TILE_SIDE;
-        const int at = (axis ? tile.left : tile.top) + line;
-        const bool there = at < (axis ? tile.right : tile.bottom);
-        c.items[axis][line][j] = there ? items_of(lists, tile.list[base + j], axis, at) : Span{0, 0};
-      }
-      BARRIER();
-      THREAD_LOOP(pixel, TILE_PIXELS) {
-        const int line = pixel / TILE_SIDE, column = pixel % TILE_SIDE;
-        int count = c.lines.count[pixel];
-        for (int j = 0; j < some; ++j) {
-          const Span y = c.items[0][line][j], x = c.items[1][column][j];
-          if (pass == 0) {
-            count = min(count + (y.end - y.first) * (x.end - x.first), most + 1);
-          } else {
-            for (int e = y.first; e < y.end && x.first < x.end; ++e) {
-              const int k = c.region[j], table = slots ? tables[k] : -1, across = slots ? entries_of(lists, k, 1) : 0;
-              const Item down = item_of(lists, k, 0, e);
-              for (int f = x.first; f < x.end; ++f) {
-                if (slots) slots[first + count] = table < 0 ? -1 : table + e * across + f;
-                entries[count++] = entry_of(lists.g, k, down, item_of(lists, k, 1, f));
-              }
-            }
+// Takes the regions of a tile in order, and of a region its bins: counts the entries of each pixel, up to one more than `most`, where
+// `entries` is null, or else puts them. slots, or null: where the product of each entry is to stand, -1 for nowhere; tables: where those of
+// each region begin.
+DEVICE void walk_tile(const Tile& tile, Entry* entries, int most, const ByPixel& lists, int* slots, const int* tables, Crossing& c) {
+  for (int base = 0; base < tile.count && !STOPPED(); base += CROSSED) {
+    const int some = min(CROSSED, tile.count - base);
+    THREAD_LOOP(j, some) c.region[j] = tile.list[base + j];
+    THREAD_LOOP(t, some * 2 * TILE_SIDE) {
+      const int j = t / (2 * TILE_SIDE), axis = t / TILE_SIDE % 2, line = t % TILE_SIDE;
+      const int at = (axis ? tile.left : tile.top) + line;
+      const bool there = at < (axis ? tile.right : tile.bottom);
+      c.items[axis][line][j] = there ? items_of(lists, tile.list[base + j], axis, at) : Span{0, 0};
+    }
+    BARRIER();
+    THREAD_LOOP(pixel, TILE_PIXELS) {
+      const int line = pixel / TILE_SIDE, column = pixel % TILE_SIDE;
+      int count = c.lines.count[pixel];
+      for (int j = 0; j < some; ++j) {
+        const Span y = c.items[0][line][j], x = c.items[1][column][j];
+        if (!entries) {
+          count = min(count + (y.end - y.first) * (x.end - x.first), most + 1);
+          continue;
+        }
+        for (int e = y.first; e < y.end && x.first < x.end; ++e) {
+          const int k = c.region[j], table = slots ? tables[k] : -1, across = slots ? entries_of(lists, k, 1) : 0;
+          const Item down = item_of(lists, k, 0, e);
+          for (int f = x.first; f < x.end; ++f) {
+            if (slots) slots[count] = table < 0 ? -1 : table + e * across + f;
+            entries[count++] = entry_of(lists.g, k, down, item_of(lists, k, 1, f));
           }
         }
-        c.lines.count[pixel] = count;
       }
-      BARRIER();
+      c.lines.count[pixel] = count;
     }
-    if (pass == 0 && !start_lines(c.lines, head, first, most)) return;
+    BARRIER();
   }
-  const ListGeometry& g = lists.g;
-  if (slots) THREAD_LOOP(pixel, TILE_PIXELS)
-    for (int e = c.lines.count[pixel]; e % GROUP != 0; ++e) slots[first + e] = -1;
-  end_lines(c.lines, entries, g.regions * g.pooled_height * g.pooled_width * (padded_channels(g.channels) / PLACE));
 }
 
-// A block lists a tile of an image, or packs PACKED_CHANNELS channels of a region. heads and room: see listed.h; where there are slots,
-// tables of regions stand behind the heads of tiles.
+// The lists of a tile. first: the first of the `most` entries of `room` that the tile has.
+DEVICE void list_tile(const Tile& tile, int* head, Entry* room, int first, int most, const ByPixel& lists, Crossing& c) {
+  const ListGeometry& g = lists.g;
+  begin_lines(c.lines);
+  walk_tile(tile, nullptr, most, lists, nullptr, nullptr, c);
+  if (!start_lines(c.lines, head, first, most)) return;
+  walk_tile(tile, room + first, most, lists, nullptr, nullptr, c);
+  end_lines(c.lines, room + first, g.regions * g.pooled_height * g.pooled_width * (padded_channels(g.channels) / PLACE));
+}
+
+// Counts the entries of each tile, for lists that have slots: these follow those of other tiles in one room (both_lists.h). Behind the
+// heads of tiles stand the tables of regions, and how many entries each tile has.
+KERNEL separable_count(int n, const int* lists, const int* head, const int* pixel_index, const Real* pixel_weight, int* heads,
+                       ListGeometry g) {
+  BLOCK_LOOP(b, n) {
+    SHARED Crossing crossing;
+    const Tile tile = tile_of(b, lists, tiles_of(lists), g.height, g.width);
+    begin_lines(crossing.lines);
+    walk_tile(tile, nullptr, MOST_OF_A_PIXEL, ByPixel{head, pixel_index, pixel_weight, g}, nullptr, nullptr, crossing);
+    total_lines(crossing.lines, heads + (long long)b * LIST_HEAD, heads + (long long)n * LIST_HEAD + g.regions + b);
+    BARRIER();
+  }
+}
+
+// A block lists a tile of an image, or packs PACKED_CHANNELS channels of a region. heads and room: see listed.h. `most` entries have room,
+// of a tile or, where there are slots, of all.
 KERNEL separable_prepare(int n, const Store* top_diff, const int* lists, const int* head, const int* pixel_index,
                          const Real* pixel_weight, Real* packed, int* heads, Real* room, int* slots, int most, ListGeometry g) {
   const int bins = g.pooled_height * g.pooled_width;
@@ -195,13 +209,18 @@ KERNEL separable_prepare(int n, const Store* top_diff, const int* lists, const i
       Crossing crossing;
       Real square[PACKED_SQUARE];
     } work;
+    SHARED long long part[ROOM_PARTS];
     const Tiles tiles = tiles_of(lists);
     const int count = g.batch * tiles.down * tiles.across;
     const Turns turns = turns_of(b, count, g.regions, g.channels, -1);
     if (turns.lists) {
       const Tile tile = tile_of(turns.number, lists, tiles, g.height, g.width);
-      list_tile(tile, heads + (long long)turns.number * LIST_HEAD, (Entry*)room, turns.number * most, most,
-                ByPixel{head, pixel_index, pixel_weight, g}, slots, heads + (long long)count * LIST_HEAD, work.crossing);
+      const ByPixel by_pixel = {head, pixel_index, pixel_weight, g};
+      int *own = heads + (long long)turns.number * LIST_HEAD, *tables = heads + (long long)count * LIST_HEAD;
+      if (!slots)
+        list_tile(tile, own, (Entry*)room, turns.number * most, most, by_pixel, work.crossing);
+      else if (place_lines(work.crossing.lines, own, tables + g.regions, turns.number, count, most, part))
+        walk_tile(tile, (Entry*)room, most, by_pixel, slots, tables, work.crossing);
       if (turns.number == 0) pack_zeros(packed, g.regions * bins, g.channels);
     } else if (head[5 * turns.number] >= 0) {  // no list names a region that lies in no image
       pack(top_diff, packed, turns.number, turns.channel, g.channels, bins, work.square,
