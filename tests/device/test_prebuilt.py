@@ -231,12 +231,14 @@ KEYS = """
 @pytest.mark.later
 def test_keys_do_not_hold_the_folder_of_a_clone(tmp_path):
     """Two clones share a cache, and a wheel's kernels serve wherever it is installed."""
+    empty = tmp_path / "empty"  # a program's own folder is looked into first
+    empty.mkdir()
     shutil.copytree(HEADERS.parent, tmp_path / "boxpresso", ignore=shutil.ignore_patterns("__pycache__", "prebuilt"))
     said = [
         subprocess.run(
             [sys.executable, "-c", textwrap.dedent(KEYS)],
             env={**os.environ, "PYTHONPATH": str(root)},
-            cwd=tmp_path,
+            cwd=empty,
             capture_output=True,
             text=True,
             check=True,
