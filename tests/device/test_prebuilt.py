@@ -105,6 +105,15 @@ def test_what_is_asked_for(x86, monkeypatch):
         host.Cpu()
 
 
+def test_an_arm_whose_emulator_lists_another_cpu(monkeypatch):
+    """As qemu-user does, and so containers for ARM on an x86-64."""
+    monkeypatch.setattr(levels, "machine", lambda: "aarch64")
+    monkeypatch.setattr(levels.sys, "platform", "linux")
+    monkeypatch.delenv("BOXPRESSO_CPU", raising=False)
+    has(monkeypatch, *ZEN4)
+    assert [level.name for level in levels.ladder()] == ["neon"]
+
+
 def test_where_nothing_is_listed(x86, monkeypatch):
     """No /proc: the least level, which every CPU of the last fifteen years has."""
     monkeypatch.setattr(levels.Path, "read_text", lambda *a, **k: (_ for _ in ()).throw(FileNotFoundError()))
