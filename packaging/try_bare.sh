@@ -17,7 +17,7 @@ for system in "$@"; do
   kept=${BARE_ROOTS:-$work}/$suite # BARE_ROOTS: a folder that keeps the systems for the next time
   script=/usr/share/debootstrap/scripts/$suite
   [ -e "$script" ] || script=${script%/*}/sid # a suite that is newer than debootstrap
-  [ -x "$kept/usr/bin/python3" ] || debootstrap --variant=minbase --include=python3,python3-venv,libffi8,zlib1g,libssl3 "$suite" "$kept" http://deb.debian.org/debian "$script" >"$work/log"
+  [ -x "$kept/usr/bin/python3" ] || debootstrap --variant=minbase --include=python3,python3-venv,libffi8,zlib1g "$suite" "$kept" http://deb.debian.org/debian "$script" >"$work/log"
   rm -rf "$kept/try" && mkdir -p "$kept/try/house" "$kept/try/empty"
   python=/usr/bin/python3
   if [ -n "$own" ]; then
