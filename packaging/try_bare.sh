@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs a wheel in bare Debian systems, with nothing but Python in them, and finds the boxes of the example: no compiler, no cache.
 #
-#     sudo packaging/try_bare.sh dist/boxpresso-*.whl bookworm trixie            # Python 3.11 and 3.13; needs debootstrap
+#     sudo packaging/try_bare.sh dist/boxpresso-*.whl bookworm trixie forky      # Python 3.11, 3.13 and 3.14; needs debootstrap
 #     sudo packaging/try_bare.sh dist/boxpresso-*.whl bookworm:/opt/python3.12   # another Python, which is copied into the system
 set -euo pipefail
 wheel=$(realpath "$1")
@@ -15,7 +15,9 @@ for system in "$@"; do
   own=${system#"$suite"}
   own=${own#:}
   kept=${BARE_ROOTS:-$work}/$suite # BARE_ROOTS: a folder that keeps the systems for the next time
-  [ -x "$kept/usr/bin/python3" ] || debootstrap --variant=minbase --include=python3,python3-venv,libffi8,zlib1g,libssl3 "$suite" "$kept" >"$work/log"
+  script=/usr/share/debootstrap/scripts/$suite
+  [ -e "$script" ] || script=${script%/*}/sid # a suite that is newer than debootstrap
+  [ -x "$kept/usr/bin/python3" ] || debootstrap --variant=minbase --include=python3,python3-venv,libffi8,zlib1g "$suite" "$kept" http://deb.debian.org/debian "$script" >"$work/log"
   rm -rf "$kept/try" && mkdir -p "$kept/try/house" "$kept/try/empty"
   python=/usr/bin/python3
   if [ -n "$own" ]; then

@@ -197,16 +197,20 @@ def nvcc_of_wheels() -> list[str]:
     return [os.path.join(root, package, "bin") for root in roots for package in ("cu13", "cuda_nvcc")]
 
 
+class NoCompiler(DeviceError):
+    """There is no nvcc."""
+
+
 def nvcc() -> str:
     """The path of nvcc: of the toolkit that $CUDA_HOME or $CUDA_PATH names, else on PATH, of that in /usr/local/cuda, or
-    of NVIDIA's wheel. Raises DeviceError, which says how to get it."""
+    of NVIDIA's wheel. Raises NoCompiler, which says how to get it."""
     named = [os.path.join(root, "bin") for name in ("CUDA_HOME", "CUDA_PATH") if (root := os.environ.get(name))]
     for path in (*named, os.environ.get("PATH", os.defpath), TOOLKIT, *nvcc_of_wheels()):
         if (program := shutil.which("nvcc", path=path)) is not None:
             return program
-    raise DeviceError(
+    raise NoCompiler(
         "nvcc was not found in $CUDA_HOME, on PATH, in /usr/local/cuda or in NVIDIA's wheel: GPU kernels are compiled on first "
-        "use; install the CUDA toolkit, or pip install nvidia-cuda-nvcc"
+        "use; install the CUDA toolkit, or pip install nvidia-cuda-nvrtc (NVRTC, which compiles them too)"
     )
 
 

@@ -1,6 +1,6 @@
-"""Kernels compiled by nvcc for one architecture, kept in the cache.
+"""Kernels compiled for one architecture by nvcc, or by NVRTC where there is no nvcc, kept in the cache.
 
-A GPU that is newer than nvcc gets PTX for the newest architecture that nvcc knows, which the driver compiles when it loads it.
+A GPU that is newer than the compiler gets PTX for the newest architecture that it knows, which the driver compiles at loading.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..proto.errors import DeviceError, KernelError
-from . import cache
-from .context import nvcc
+from . import cache, nvrtc
+from .context import NoCompiler, nvcc
 from .signature import HEADERS, UNFUSED, KernelFile, defines
 
 FLAGS = ("-std=c++17", "-O3", "--expt-relaxed-constexpr", "--extended-lambda", "-w", "-Wno-deprecated-gpu-targets")
@@ -24,19 +24,21 @@ UNKNOWN = "Unsupported gpu architecture"  # what nvcc says of one that it does n
 def path_of(kernels: KernelFile, real: str, arch: str) -> Path:
     """Where the compiled form of a file of kernels is kept: the name changes with all that it depends on.
 
-    That is text: of the kernels, of the options, and what nvcc says of its version, so that another machine's file is as good.
-    Without an nvcc it is the newest that was built ahead. Raises DeviceError where there is neither.
+    That is text: of the kernels, of the options, and what the compiler says of its version, so that another machine's file is
+    as good. Without nvcc and NVRTC it is the newest that was built ahead. Raises DeviceError where there is none.
     """
     text = cache.key(cache.sources(kernels.path, HEADERS), *FLAGS, *kernels.options, real, arch)
     name = f"{kernels.path.stem}-{real}-{arch}-{text}"
     try:
-        program = nvcc()
-    except DeviceError:
+        version = version_of(nvcc())
+    except NoCompiler:
+        if (library := nvrtc.library()) is not None:
+            return cache.folder() / f"{name}-{cache.key(nvrtc.version(library))[:8]}.cubin"
         built = [path for path in cache.folder().glob(f"{name}-*.cubin") if cache.there(path)]
         if not built:
             raise
         return max(built, key=lambda path: path.stat().st_mtime_ns)
-    return cache.folder() / f"{name}-{cache.key(version_of(program))[:8]}.cubin"
+    return cache.folder() / f"{name}-{cache.key(version)[:8]}.cubin"
 
 
 def version_of(program: str) -> str:
@@ -81,7 +83,7 @@ def compiled(kernels: KernelFile, real: str, arch: str) -> bytes:
         with cache.alone(path):
             if (cached := cache.fetch(path)) is not None:
                 return cached
-            made = by_nvcc(kernels, real, arch)
+            made = by_compiler(kernels, real, arch)
             part = cache.temporary(path)
             part.write_bytes(made)
             cache.store(path, part)
@@ -90,9 +92,23 @@ def compiled(kernels: KernelFile, real: str, arch: str) -> bytes:
     return made
 
 
-def by_nvcc(kernels: KernelFile, real: str, arch: str) -> bytes:
+def by_compiler(kernels: KernelFile, real: str, arch: str) -> bytes:
+    """Compiles a file of kernels by nvcc, else by NVRTC. Raises as `compiled`."""
+    try:
+        program = nvcc()
+    except NoCompiler:
+        library = nvrtc.library()
+        if library is None:
+            raise
+        known = nvrtc.architectures(library)
+        here = int(re.sub(r"\D", "", arch)) in known
+        name = arch if here else nearest(arch, known, nvrtc.version(library))
+        return nvrtc.compiled(library, kernels, real, name, machine_code=here)
+    return by_nvcc(program, kernels, real, arch)
+
+
+def by_nvcc(program: str, kernels: KernelFile, real: str, arch: str) -> bytes:
     """Compiles a file of kernels: machine code, or PTX where nvcc is older than the GPU. No GPU is needed."""
-    program = nvcc()
     source = f'#line 1 "{kernels.path}"\n{kernels.path.read_text(encoding="utf-8")}'  # nvcc's messages name our file
     unfused = ("-fmad=false",) if UNFUSED in kernels.options else ()
     options = [*FLAGS, *unfused, *kernels.options, *defines(real), f"-I{HEADERS}", f"-I{kernels.path.parent}"]
@@ -113,7 +129,7 @@ def by_nvcc(kernels: KernelFile, real: str, arch: str) -> bytes:
 
     made, said = compile_for(arch, "cubin")
     if made is None and UNKNOWN in said:
-        made, said = compile_for(nearest(arch, known_architectures(program)), "ptx")
+        made, said = compile_for(nearest(arch, known_architectures(program), program), "ptx")
     if made is None:
         raise KernelError(f"{kernels.path} does not compile for {arch} with {program}:\n{said}")
     return made
@@ -126,10 +142,10 @@ def known_architectures(program: str) -> tuple[int, ...]:
     return tuple(int(number) for number in re.findall(r"^compute_(\d+)$", said, re.M))
 
 
-def nearest(arch: str, known: Sequence[int]) -> str:
-    """The newest architecture that nvcc knows and the GPU can run. Raises DeviceError for a GPU that is older than all of them.
+def nearest(arch: str, known: Sequence[int], compiler: str) -> str:
+    """The newest architecture that a compiler knows and the GPU can run. Raises DeviceError for a GPU older than all of them.
 
-    >>> nearest("sm_130", [75, 90, 121])
+    >>> nearest("sm_130", [75, 90, 121], "nvcc")
     'compute_121'
     """
     number = int(arch.removeprefix("sm_"))
@@ -137,7 +153,7 @@ def nearest(arch: str, known: Sequence[int]) -> str:
     if not older:
         least = f" (the oldest that it knows is {min(known)})" if known else ""
         raise DeviceError(
-            f"{nvcc()} does not compile for {arch}{least}: install a CUDA toolkit of the time of this GPU, and name its folder "
-            "in CUDA_HOME"
+            f"{compiler} does not compile for {arch}{least}: install a CUDA toolkit of the time of this GPU, and name its "
+            "folder in CUDA_HOME"
         )
     return f"compute_{max(older)}"

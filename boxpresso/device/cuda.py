@@ -23,7 +23,7 @@ from typing import Any, cast
 import numpy as np
 
 from ..proto.errors import DeviceError, DeviceLost, KernelError
-from . import cache, context, cubin
+from . import cache, context, cubin, nvrtc
 from .array import Array, Buffer, recording
 from .context import context_handle, cuda_devices, driver, nvcc, primary_context, pushed
 from .copies import Copies, drop_done
@@ -493,7 +493,10 @@ class Cuda(Copies):
         try:
             kernels = f"kernels compiled with {nvcc()}"
         except DeviceError:
-            kernels = "but kernels cannot be compiled: nvcc was not found"
+            library = nvrtc.library()
+            kernels = "but kernels cannot be compiled: neither nvcc nor NVRTC was found"
+            if library is not None:
+                kernels = f"kernels compiled with {nvrtc.version(library)}, {library._name}"
         return (
             f"{self.name}: {self.gpu.name()}, compute capability {major}.{minor}, {self.processors} multiprocessors, "
             f"{memory:.1f} GiB, {kernels}"

@@ -1,4 +1,4 @@
-"""NVIDIA's libraries: which cuBLAS, cuDNN and NCCL are used, if any.
+"""NVIDIA's libraries: which cuBLAS, cuDNN, NCCL and NVRTC are used, if any.
 
 One that the process has loaded already, such as torch's, is taken before all others: two copies of one library in a process
 disturb each other. Then come the wheels of this Python, which a torch that is imported later would load, and the system's.
@@ -19,6 +19,7 @@ from .prototypes import Prototypes, declare
 
 WHEELS = {  # the packages that hold their files
     "cublas": ("nvidia.cu13", "nvidia.cublas"), "cudnn": ("nvidia.cudnn",), "nccl": ("nvidia.nccl",),
+    "nvrtc": ("nvidia.cu13", "nvidia.cuda_nvrtc"),
 }  # fmt: skip
 BUNDLES = ("torch",)  # packages that may bring copies of their own
 PARTS = {"cublas": ("cublasLt",)}  # libraries that one needs, which a wheel's loader may not find by itself

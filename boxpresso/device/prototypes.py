@@ -113,3 +113,20 @@ def declare(library: ctypes.CDLL, prototypes: Prototypes) -> ctypes.CDLL:
             raise OSError(f"{library._name} has no function {name}: it is not a version that can be used")
         function.restype, function.argtypes = (None if result is type(None) else result), arguments
     return library
+
+
+NVRTC: Prototypes = {
+    "nvrtcVersion": (C, P, P),
+    "nvrtcGetNumSupportedArchs": (C, P),
+    "nvrtcGetSupportedArchs": (C, P),
+    "nvrtcGetErrorString": (S, C),
+    "nvrtcCreateProgram": (C, P, S, S, C, P, P),
+    "nvrtcCompileProgram": (C, P, C, P),
+    "nvrtcDestroyProgram": (C, P),
+    "nvrtcGetProgramLogSize": (C, P, P),
+    "nvrtcGetProgramLog": (C, P, P),
+    "nvrtcGetCUBINSize": (C, P, P),
+    "nvrtcGetCUBIN": (C, P, P),
+    "nvrtcGetPTXSize": (C, P, P),
+    "nvrtcGetPTX": (C, P, P),
+}

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from boxpresso.device import build, cache, context, cubin
+from boxpresso.device import build, cache, context, cubin, nvrtc
 from boxpresso.device.kernel import Kernels
 from boxpresso.proto.errors import DeviceError, KernelError
 
@@ -41,7 +41,8 @@ def nvcc_in(folder: Path, version: str = "13.0, V13.0.88") -> Path:
 
 @pytest.fixture(autouse=True)
 def bare(tmp_path, monkeypatch):
-    """A machine without nvcc, and with an empty cache."""
+    """A machine without nvcc and NVRTC, and with an empty cache."""
+    monkeypatch.setattr(nvrtc, "library", lambda: None)
     for name in ("CUDA_HOME", "CUDA_PATH"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("PATH", f"{tmp_path / 'path'}{os.pathsep}/bin{os.pathsep}/usr/bin")

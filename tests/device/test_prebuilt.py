@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -102,6 +103,15 @@ def test_what_is_asked_for(x86, monkeypatch):
     monkeypatch.setenv("BOXPRESSO_CPU", "native2")
     with pytest.raises(DeviceError, match="must be v2, v3, v4, v4-bf16 or native; did you mean 'native'"):
         host.Cpu()
+
+
+def test_an_arm_whose_emulator_lists_another_cpu(monkeypatch):
+    """As qemu-user does, and so containers for ARM on an x86-64."""
+    monkeypatch.setattr(levels, "machine", lambda: "aarch64")
+    monkeypatch.setattr(levels.sys, "platform", "linux")
+    monkeypatch.delenv("BOXPRESSO_CPU", raising=False)
+    has(monkeypatch, *ZEN4)
+    assert [level.name for level in levels.ladder()] == ["neon"]
 
 
 def test_where_nothing_is_listed(x86, monkeypatch):
@@ -218,6 +228,34 @@ def test_a_level_holds_what_the_one_before_has_not(tmp_path):
     assert names(tmp_path / "both" / "v4.so") == {"bf16", "chain"}
     assert names(tmp_path / "both" / "v4-bf16.so") == {"bf16"}
     assert names(tmp_path / "alone" / "v4-bf16.so") == {"bf16", "chain"}
+
+
+KEYS = """
+    from boxpresso.device import build, compiler
+    for job in build.jobs(build.declared(), ["float", "half"]):
+        print(job[0].path.name, job[1], compiler.prebuilt_key(*job), compiler.library_path(*job).name)
+"""
+
+
+@pytest.mark.later
+def test_keys_do_not_hold_the_folder_of_a_clone(tmp_path):
+    """Two clones share a cache, and a wheel's kernels serve wherever it is installed."""
+    empty = tmp_path / "empty"  # a program's own folder is looked into first
+    empty.mkdir()
+    shutil.copytree(HEADERS.parent, tmp_path / "boxpresso", ignore=shutil.ignore_patterns("__pycache__", "prebuilt"))
+    said = [
+        subprocess.run(
+            [sys.executable, "-c", textwrap.dedent(KEYS)],
+            env={**os.environ, "PYTHONPATH": str(root)},
+            cwd=empty,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for root in (HEADERS.parents[1], tmp_path)
+    ]
+    assert "relu.cu float " in said[0]
+    assert said[0] == said[1]
 
 
 MACHINES = {
