@@ -297,8 +297,11 @@ class Call:
         seen = [None if shape is None else Shaped(tuple(shape)) for shape in self.shapes]
         if self.last:
             seen[0] = Shaped(tuple(self.arrays[0].shape[axis] for axis in TO_NCHW))
-        plan = self.op.describe(**dict(zip(self.op.inputs, seen)), **self.options)
         name: str = self.op.__name__  # type: ignore[attr-defined]
+        try:
+            plan = self.op.describe(**dict(zip(self.op.inputs, seen)), **self.options)
+        except BoxpressoError as error:
+            raise LayerError(f"{name}: {error}") from None
         try:
             param = LayerParameter(name=name, type=plan.type, **plan.parameter)
         except (TypeError, ValueError) as error:  # of protobuf, for a number that is too large or below 0

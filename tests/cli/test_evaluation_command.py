@@ -86,7 +86,7 @@ def test_detections_are_saved_for_other_programs(folder, tmp_path, capsys):
     assert {(row["image_id"], row["category_id"]) for row in results} == {(70, 9), (71, 9), (72, 9), (73, 9)}
     assert len(coco.COCO(str(path)).loadRes(str(tmp_path / "results.json")).anns) == 4
     status, out = run(folder, capsys, "--save-detections", "x")
-    assert (status, "give them by --voc or --coco" in out.err) == (1, True)
+    assert (status, "give them by --voc, --coco or --data" in out.err) == (1, True)
 
 
 def test_pictures_that_were_trained_on(folder, tmp_path, capsys, monkeypatch):
