@@ -33,7 +33,8 @@ DEVICE double average(double low, double high, int pixel) {
 template <class Take>
 DEVICE void visit_pixels(const Side& side, int p, Take take) {
   const double low = side.start + p * side.size / side.bins, high = side.start + (p + 1) * side.size / side.bins;
-  const int first = int(min(max(floor(low), 0.0), double(side.limit))), end = int(min(max(ceil(high) + 1, 0.0), double(side.limit)));
+  const double limit = side.limit;  // NaN is below 0 here: max() keeps its first number
+  const int first = int(min(max(0.0, floor(low)), limit)), end = int(min(max(0.0, ceil(high) + 1), limit));
   for (int pixel = first; pixel < end; ++pixel) {
     const double weight = low < high ? average(low, high, pixel) : 0.0;
     take(pixel, Real(weight), [&] {
