@@ -149,7 +149,8 @@ def previous(level: levels.Level) -> str:
 
 def compile_object(job: tuple[Kernels, str], level: levels.Level, output: Path) -> None:
     """Compiles a file of kernels for a level, for a library of many."""
-    flags = (*compiler.portable_flags(*job), *level.flags(compiler.compiler()), "-c")
+    command = compiler.compiler()
+    flags = (*compiler.portable_flags(*job), *compiler.own_flags(command), *level.flags(command), "-c")
     text = compiler.launchers(job[0], prebuilt.suffix(compiler.prebuilt_key(*job)))
     compiler.compile_text(job[0], text, flags, output)
 

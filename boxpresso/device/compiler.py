@@ -113,11 +113,19 @@ def launchers(kernels: KernelFile, suffix: str = "") -> str:
     return "\n".join(text) + "\n"
 
 
+def own_flags(command: Sequence[str]) -> tuple[str, ...]:
+    """The options that a compiler needs beside those of all: clang, zig's too, forgets in templates that a vector of simd.h lies
+    wherever a number may, and an aligned instruction crashes there."""
+    names = [Path(word).name for word in (*command, os.path.realpath(shutil.which(command[0]) or command[0]))]
+    clang = sys.platform == "darwin" or any("clang" in name or name.startswith("zig") for name in names)
+    return ("-fmax-type-align=8",) if clang else ()
+
+
 def flags_of(kernels: KernelFile, real: str) -> tuple[str, ...]:
     """The options that a file of kernels is compiled with on first use."""
     march = levels.march(compiler())
     flags = [each for flag in FLAGS for each in (march if flag == "-march=native" else (flag,))]
-    return (*flags, *options(kernels, real))
+    return (*flags, *own_flags(compiler()), *options(kernels, real))
 
 
 def options(kernels: KernelFile, real: str) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ import ast
 import hashlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterable
@@ -213,17 +214,35 @@ def test_no_layer_asks_numpy_for_functions_of_its_own():
     assert found.keys() == {"boxpresso/layers/detection/lattice.py"}, found  # which has one of whole numbers
 
 
+def in_a_process(**environment: str) -> dict[str, str]:
+    path = os.pathsep.join([str(TESTS.parent), str(TESTS), os.environ.get("PYTHONPATH", "")])
+    whole = {**os.environ, "BOXPRESSO_PROGRESS": "0", "PYTHONPATH": path, **environment}
+    run = subprocess.run([sys.executable, __file__], env=whole, capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    return json.loads(run.stdout)
+
+
 @pytest.mark.sweep
 @pytest.mark.parametrize("level", [level.name for level in levels.levels()])
 def test_levels(level):
     """The same bits at each level of CPUs that this one offers."""
     if level not in [offered.name for offered in levels.offered()]:
         pytest.skip(f"this CPU does not offer {level}")
-    path = os.pathsep.join([str(TESTS.parent), str(TESTS), os.environ.get("PYTHONPATH", "")])
-    environment = {**os.environ, "BOXPRESSO_CPU": level, "BOXPRESSO_PROGRESS": "0", "PYTHONPATH": path}
-    run = subprocess.run([sys.executable, __file__], env=environment, capture_output=True, text=True)
-    assert run.returncode == 0, run.stderr
-    assert json.loads(run.stdout) == KEPT
+    assert in_a_process(BOXPRESSO_CPU=level) == KEPT
+
+
+@pytest.mark.parametrize(
+    "compiler",
+    [pytest.param("clang++", marks=pytest.mark.slow), pytest.param("python -m ziglang c++", marks=pytest.mark.sweep)],
+)
+def test_compilers(compiler, tmp_path):
+    """The same bits by another compiler than g++."""
+    if compiler.startswith("python"):
+        pytest.importorskip("ziglang")
+        compiler = compiler.replace("python", sys.executable)
+    elif shutil.which(compiler) is None:
+        pytest.skip(f"{compiler} is not installed")
+    assert in_a_process(CXX=compiler, BOXPRESSO_CACHE=str(tmp_path)) == KEPT
 
 
 if __name__ == "__main__":
