@@ -114,8 +114,8 @@ def launchers(kernels: KernelFile, suffix: str = "") -> str:
 
 
 def own_flags(command: Sequence[str]) -> tuple[str, ...]:
-    """The options that a compiler needs beside those of all: clang, zig's too, forgets in templates that a vector of simd.h lies
-    wherever a number may, and an aligned instruction crashes there."""
+    """The options that a compiler needs beside those of all: clang, zig's too, forgets in templates that vectors of simd.h lie
+    wherever numbers may, and an aligned instruction crashes there."""
     names = [Path(word).name for word in (*command, os.path.realpath(shutil.which(command[0]) or command[0]))]
     clang = sys.platform == "darwin" or any("clang" in name or name.startswith("zig") for name in names)
     return ("-fmax-type-align=8",) if clang else ()
