@@ -28,7 +28,7 @@ Each `NAME_backward(grad, ...)` takes the gradient of the result and NAME's argu
 
 from __future__ import annotations
 
-from .arrays import reproducible
+from .arrays import reproducible as reproducible
 from .attention import multi_scale_deformable_attn
 from .axes import permute
 from .deformable import deform_conv2d, deform_roi_pool, deformable_psroi_pool, modulated_deform_roi_pool
@@ -90,7 +90,6 @@ __all__ = [
     "ps_roi_align_backward",
     "ps_roi_pool",
     "ps_roi_pool_backward",
-    "reproducible",
     "riroi_align_rotated",
     "riroi_align_rotated_backward",
     "roi_align",

@@ -18,7 +18,7 @@ from boxpresso.device.kernel import Kernels
 from boxpresso.device.signature import defines
 
 # All there are. The gradients of regions on a GPU are not among them: a thread owns what it adds to (layers/regions/tiles.h).
-ADDING = {"deformable_spread", "interp_backward", "roi_warping_backward"}
+ADDING = {"deformable_spread", "interp_backward"}
 ENTRY = re.compile(r"\.entry (\w+)\(.*?(?=\.entry|\Z)", re.S)
 SUM = re.compile(r"\b(?:atom|red)\.[\w.]*add\.[\w.]*f(?:16|32|64)")  # of floating-point numbers; whole ones are .u32
 KERNEL = """#include "kernel.h"

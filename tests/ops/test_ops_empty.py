@@ -202,7 +202,7 @@ def test_no_function_is_left_out():
         "batched_nms", "batched_nms_rotated", "box_iou_rotated", "deform_conv2d", "matrix_nms", "nms", "nms_rotated",
         "paste_masks", "polygon_iou", "roi_pool_argmax", "soft_nms",
     }  # fmt: skip
-    assert {name.removesuffix("_backward") for name in ops.__all__} - {"forget", "reproducible"} == here
+    assert {name.removesuffix("_backward") for name in ops.__all__} - {"forget"} == here
 
 
 def test_functions_of_several_kernels_take_a_devices_arrays(device):

@@ -139,9 +139,8 @@ def test_a_wheel_with_all_kernels(tmp_path):
 @pytest.mark.parametrize(
     "platform",
     [
-        "linux-aarch64",
         "windows-amd64",
-        *(pytest.param(f"macos-{m}", marks=pytest.mark.sweep) for m in ("arm64", "x86_64")),
+        *(pytest.param(each, marks=pytest.mark.sweep) for each in ("linux-aarch64", "macos-arm64", "macos-x86_64")),
     ],
 )
 def test_wheels_of_other_platforms(platform, monkeypatch, tmp_path):
@@ -162,5 +161,8 @@ def test_wheels_of_other_platforms(platform, monkeypatch, tmp_path):
     monkeypatch.setattr(wheels, "MOST", 1e5)
     assert "more than 0" in wheels.faults(wheel, jobs)[0]
     other = wheel.rename(wheel.with_name(wheel.name.replace(tag, "manylinux_2_17_x86_64")))
-    assert any("is not a library of manylinux_2_17_x86_64" in fault for fault in wheels.faults(other, jobs))
-    assert "is of another one" in wheels.faults(other, jobs)[1]
+    seen = " ".join(wheels.faults(other, jobs))
+    assert "is of another one" in seen
+    assert (
+        "is not a library of manylinux_2_17_x86_64" in seen or "its kernels are bf16.so, neon.so, not v2.so" in seen
+    )  # ARM's have other levels
