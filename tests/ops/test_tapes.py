@@ -118,7 +118,7 @@ def test_autograd_calls_have_their_own_values(gpu, name, given, options, text):
 
 def test_a_gradient_that_is_made_of_the_result(gpu):
     """No operator's backward reads the result in the caller's memory; one of TanH does."""
-    tanh = Operator(describe_tanh, ["x"], [])
+    tanh = Operator(describe_tanh, ["x"], [], [])
     for turn in range(5):
         x, grad = np.roll(X, turn, 3).astype(np.float32), RNG.standard_normal(X.shape).astype(np.float32)
         call = tanh.open([gpu.table(x, np.float32)], {}, ("autograd", True))

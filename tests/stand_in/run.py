@@ -38,8 +38,8 @@ HOST = {
         "command_faults conversion drawing evaluation evaluation_command evaluation_shapes net_spec new_user "
         "untrusted_input untrusted_names"
     ),
-    "data": "sources transform untrusted_folders untrusted_lists wider_face workers",
-    "decoders": "faces known_models",
+    "data": "annotations sources transform untrusted_folders untrusted_lists wider_face workers",
+    "decoders": "faces known_models published",
     "device": "cache compilers cuda_arguments levels prebuilt threaded threads",
     "examples": "digits shapes",
     "exports": "*",
