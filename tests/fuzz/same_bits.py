@@ -1,6 +1,7 @@
 """Net(reproducible=True) at each level of this CPU, beside the others: SHA-256 of blobs, gradients and trained weights.
 
     python tests/fuzz/same_bits.py --random 200 --seed 1
+    python tests/fuzz/same_bits.py --random 200 --extreme
     python tests/fuzz/same_bits.py --examples --steps 50
     python tests/fuzz/same_bits.py --models ../shared/models
 
@@ -58,18 +59,38 @@ def gone_back(net: Net) -> str:
     return digest([*(b.diff for b in net.blobs.values()), *learned])
 
 
-def random_nets(count: int, seed: int) -> Iterator[tuple[str, str]]:
+ODD = {
+    np.dtype(np.float32): [
+        np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-45, -1e-45, 1.1754942e-38, -1.1754944e-38, 3.4028235e38, -3.4028235e38, 1.8446743e19,
+        -1.8446746e19, 1e-20, 88.72284, -87.33655, -103.97208, 16777217.0, 0.99999994, 1.0000001,
+    ],
+    np.dtype(np.float64): [
+        np.nan, np.inf, -np.inf, 0.0, -0.0, 5e-324, -5e-324, 2.2250738585072009e-308, -2.2250738585072014e-308,
+        1.797693134862315e308, -1.797693134862315e308, 1.3407807929942597e154, -1.3407807929942597e154, 1e-160, 709.7827128933841,
+        -708.3964185322641, -745.1332191019412, 9007199254740993.0, 0.9999999999999999, 1.0000000000000002,
+    ],
+}  # fmt: skip
+
+
+def random_nets(count: int, seed: int, extreme: bool) -> Iterator[tuple[str, str]]:
     for i in range(count):
         case = Case(tuple(nets.draw([seed, i])), (), dtype=("float32", "float64")[i % 5 == 4])
-        yield f"random {i}", attempt(lambda case=case: of_case(case))
+        yield f"random {i}", attempt(lambda case=case: of_case(case, extreme))
 
 
-def of_case(case: Case) -> str:
-    net = Net(
-        parse_net("force_backward: true\n" + case.text), device="cpu", seed=1, dtype=case.dtype, reproducible=True
-    )
+def of_case(case: Case, extreme: bool) -> str:
+    """Hashes of a net; extreme: with a number of ODD in every ninth place of its inputs, and here and there in parameters."""
+    message = parse_net("force_backward: true\n" + case.text)
+    net = Net(message, device="cpu", seed=1, dtype=np.dtype(case.dtype), reproducible=True)
     fill(net, 1)
-    net.forward(**random_inputs(case, net))
+    inputs = random_inputs(case, net)
+    if extreme:
+        rng = np.random.default_rng(11)
+        learned = [np.asarray(blob.data).reshape(-1) for blobs in net.params.values() for blob in blobs[:1]]
+        arrays = [(array.reshape(-1), 9) for name, array in inputs.items() if name.startswith("x")]
+        for values, step in (*arrays, *((array, 97) for array in learned)):
+            values[::step] = rng.choice(ODD[net.dtype], len(values[::step]))
+    net.forward(**inputs)
     return seen(net) + gone_back(net)
 
 
@@ -155,7 +176,7 @@ def attempt(work) -> str:
 
 def hashes(args: argparse.Namespace) -> dict[str, str]:
     warnings.simplefilter("ignore")
-    result = dict(random_nets(args.random, args.seed))
+    result = dict(random_nets(args.random, args.seed, args.extreme))
     if args.examples:
         result.update(example_nets())
     if args.models:
@@ -169,6 +190,9 @@ def main() -> int:
     words = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     words.add_argument("--random", type=int, default=0, help="so many random nets, forward and backward")
     words.add_argument("--seed", type=int, default=1)
+    words.add_argument(
+        "--extreme", action="store_true", help="of these, with NaN, infinities and the ends of the range"
+    )
     words.add_argument("--examples", action="store_true", help="the examples' nets")
     words.add_argument("--models", type=Path, help="the nets of a folder, with their weights")
     words.add_argument("--steps", type=int, default=0, help="a small net, trained for so many steps by each solver")
