@@ -35,7 +35,7 @@ def nets() -> Iterator[tuple[str, Callable[[], Pair]]]:
     """The nets' names, and what opens one."""
     folders = [ROOT / "examples", ROOT.parent / "shared" / "models"]
     for path in sorted(path for folder in folders for path in folder.rglob("*.prototxt")):
-        if not any(word in path.name for word in ("solver", "train")) and "broken" not in path.parts:
+        if not any(word in path.name for word in ("solver", "train", "test.")) and "broken" not in path.parts:
             folder = next(folder for folder in folders if folder in path.parents)
             yield f"net {path.relative_to(folder).with_suffix('').as_posix()}", partial(opened, path)
 
@@ -49,9 +49,9 @@ def opened(path: Path) -> Pair:
         rng = np.random.default_rng(1)
         for name in net.inputs:
             shape = net.blobs[name].shape
-            net.blobs[name].data[...] = (
-                [600, 800, 1][: shape[-1]] if len(shape) == 2 else 50 * rng.standard_normal(shape)
-            )
+            size_of_image = len(shape) == 2
+            values = np.resize([600, 800, 1], shape) if size_of_image else 50 * rng.standard_normal(shape)
+            net.blobs[name].data[...] = values
         made.append(net)
     return made[0].forward, made[1].forward
 
@@ -152,7 +152,7 @@ def main() -> int:
             try:
                 first, second = least(make(), args.seconds)
             except Exception as error:  # a net that asks for more than its prototxt says
-                line = f"{name[:44]:44}  left out: {str(error)[:60]}"
+                line = f"{name[:44]:44}  left out: {str(error).replace(f'{ROOT}/', '')[:60]}"
             else:
                 ratios.append(second / first)
                 line = f"{name[:44]:44}{1000 * first:10.3f}{1000 * second:14.3f}{ratios[-1]:8.2f}"
