@@ -333,6 +333,8 @@ class Runner:
         if any(blobs[name].shape != self.shapes[name] for name in self.computes):  # by a script
             self.reshape(range(len(self.source.layers)))
             self.touched = True
+        if any(len(blob.shape) != len(self.shapes[name]) for name, blob in blobs.items()):
+            self.forget_plan()  # layouts were chosen for so many axes
         self.want([*more, *(name for name in self.left_out if blobs[name]._data.held)])
         if self.changed() or not self.planned:
             self.make_plan()

@@ -700,3 +700,18 @@ def test_bf16_sums_in_float32():
 def test_an_unknown_precision():
     with pytest.raises(ModelError, match="precision must be"):
         Net(parse_net(RESIDUAL), device="cpu", precision="int4")
+
+
+def test_a_blob_that_a_script_gives_another_number_of_axes():
+    """The top of a layer of data keeps what a script makes of it: the layouts that were chosen for four axes do not hold."""
+    text = (
+        data(1, 3, 8, 9) + conv("a", "data", 3, "kernel_size: 3 pad: 1")
+        + 'layer { name: "d" type: "DummyData" top: "d" dummy_data_param { shape { dim: 1 dim: 3 dim: 8 dim: 9 } } }'
+        + layer("b", "Eltwise", ["a", "d"], text="eltwise_param { operation: PROD }")
+    )  # fmt: skip
+    one, other = nets(text)
+    image = RNG.standard_normal((1, 3, 8, 9))
+    for shape in ((1, 3, 8, 9), (1, 3, 8, 9, 1), (1, 3, 8, 9)):
+        for net in (one, other):
+            net.blobs["d"].reshape(*shape)
+        same(one.forward(data=image), other.forward(data=image))
