@@ -31,11 +31,12 @@ SHORT = "say how good a net is: average precision, or its outputs' means"
 TEXT = """\
 Say how good a net is.
 
-With --voc, --coco or --data: finds objects in every picture of a folder, compares them
-with its annotations, and prints a table by class with the average precision
-(AP) and its mean. Boxes are compared as VOC's development kit does it; with
---coco the table also has COCO's own numbers, by pycocotools. Pictures are
-prepared as by `boxpresso detect`; what cannot be read is named and left out.
+With --voc, --coco or --data: finds objects in every picture of a folder,
+compares them with its annotations, and prints a table by class with the average
+precision (AP) and its mean, and below it the mean by the rules of VOC, VOC2007
+and COCO and with difficult objects. With --coco the table also has COCO's own
+numbers, by pycocotools. Pictures are prepared as by `boxpresso detect`; what
+cannot be read is named and left out.
 
 Without: runs the TEST net over some batches of its own data and prints what it
 gives, as `caffe test` does; for a net that ends in DetectionEvaluate the table.
@@ -47,9 +48,10 @@ EPILOG = """\
 examples:
   boxpresso test deploy.prototxt ssd300.caffemodel --mean 104,117,123 \\
       --voc VOCdevkit/VOC2007 --set test --method 11point
-  boxpresso test deploy.prototxt ssd.caffemodel --labels labelmap_coco.prototxt \\
+  boxpresso test deploy.prototxt ssd.caffemodel --labels labelmap.prototxt \\
       --coco coco/val2017 coco/annotations/instances_val2017.json --json
-  boxpresso test --model test.prototxt --weights ssd300.caffemodel --iterations 619
+  boxpresso test --model test.prototxt --weights ssd300.caffemodel \\
+      --iterations 619
 """
 
 

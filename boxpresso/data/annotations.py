@@ -26,7 +26,7 @@ import numpy as np
 from ..proto.errors import ModelError
 from ..proto.reading import read_file
 from .errors import DataError
-from .folders import PICTURES, Scene, checked, fill_voc
+from .folders import PICTURES, Scene, checked, fill_voc, xml_root
 from .lines import below, read_json, read_text, words_of
 from .picture import size_of
 
@@ -218,20 +218,13 @@ def rotated(x: float, y: float, w: float, h: float, degrees: float, around: tupl
 
 def read_voc_files(files: Files, paths: Sequence[Path]) -> Iterator[Annotated]:
     """VOC's XML beside the pictures or in any folder. The picture is that of `filename`, or of the file's own name."""
-    from xml.etree import ElementTree
-
     for path in paths:
         one = Annotated(Scene(path, 0, 0))
         try:
-            try:
-                root = ElementTree.fromstring(read_file(path, "text_bytes"))
-            except ModelError as error:
-                raise DataError(str(error)) from error
-            except (ElementTree.ParseError, ValueError, LookupError) as error:
-                raise DataError(f"{path} is not XML: {error}") from error
+            root = xml_root(path)
             one.classes = [(thing.findtext("name") or "").strip() for thing in root.iter("object")]
             one.scene.path = voc_picture(files, path, (root.findtext("filename") or "").strip())
-            fill_voc(one.scene, path, dict.fromkeys(one.classes, 0))
+            fill_voc(one.scene, path, root, dict.fromkeys(one.classes, 0))
         except DataError as error:
             one.scene.wrong = str(error)
         yield one
@@ -254,13 +247,8 @@ def read_cvat(files: Files, paths: Sequence[Path]) -> Iterator[Annotated]:
 
     Raises DataError for a file of a video's tracks, and one that is not XML.
     """
-    from xml.etree import ElementTree
-
     for path in paths:
-        try:
-            root = ElementTree.fromstring(read_file(path, "text_bytes"))
-        except (ModelError, ElementTree.ParseError, ValueError, LookupError) as error:
-            raise DataError(f"{path} is not XML: {error}") from error
+        root = xml_root(path)
         if root.find("track") is not None and root.find("image") is None:
             raise DataError(f"{path} has the tracks of a video: export it from CVAT as 'CVAT for images'")
         for image in root.iter("image"):

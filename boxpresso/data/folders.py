@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from ..proto.reading import read_file
 from .errors import BrokenRecord, DataError
 from .lines import below, read_json, read_lines, read_text, words_of
 from .picture import size_of
+
+if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
 
 PICTURES = (".jpg", ".jpeg", ".png", ".bmp", ".webp", ".tif", ".tiff")
 
@@ -129,25 +132,30 @@ def read_voc(folder: str | Path, split: str = "", classes: Sequence[str] = VOC_C
             if not os.path.exists(scene.path):  # False for a name that no file can have, too
                 other = (pictures / (name + e) for e in PICTURES if os.path.exists(pictures / (name + e)))
                 scene.path = next(other, scene.path)
-            fill_voc(scene, root / "Annotations" / f"{name}.xml", known)
+            if not os.path.exists(scene.path):
+                raise DataError(f"there is no picture {scene.path}")
+            path = root / "Annotations" / f"{name}.xml"
+            fill_voc(scene, path, xml_root(path), known)
         except DataError as error:
             scene.wrong = str(error)
         scenes.append(scene)
     return scenes
 
 
-def fill_voc(scene: Scene, path: Path, known: dict[str, int]) -> None:
-    """Reads one VOC annotation. Raises DataError that names the file."""
+def xml_root(path: Path) -> Element:
+    """The outermost element of a file of XML. Raises DataError that names the file."""
     from xml.etree import ElementTree  # slow to import
 
-    if not os.path.exists(scene.path):
-        raise DataError(f"there is no picture {scene.path}")
     try:
-        root = ElementTree.fromstring(read_file(path, "text_bytes"))
+        return ElementTree.fromstring(read_file(path, "text_bytes"))
     except ModelError as error:
         raise DataError(str(error)) from error
     except (ElementTree.ParseError, ValueError, LookupError) as error:  # an encoding may be unknown
         raise DataError(f"{path} is not XML: {error}") from error
+
+
+def fill_voc(scene: Scene, path: Path, root: Element, known: dict[str, int]) -> None:
+    """Reads one VOC annotation, of the file `path`. Raises DataError that names the file."""
     try:
         scene.width, scene.height = (int(float(root.findtext(f"size/{side}") or 0)) for side in ("width", "height"))
         if scene.width <= 0 or scene.height <= 0:
