@@ -8,7 +8,14 @@ from harness import Rig, check_gradient, close
 
 from boxpresso import LayerError
 
-RNG = np.random.default_rng(31)
+SEED = 33
+RNG = np.random.default_rng(SEED)
+
+
+@pytest.fixture(autouse=True)
+def same_numbers() -> None:
+    """Each test draws the same, whichever ran before it."""
+    RNG.bit_generator.state = np.random.default_rng(SEED).bit_generator.state
 
 
 def overlap(a, b) -> float:
