@@ -16,7 +16,6 @@ from ..graph.quantization import Quantization
 from ..net import Net
 from ..run.arena import Action
 from ..run.cpu import CpuProgram
-from ..run.layout import optimise
 
 Numpy = np.ndarray[Any, np.dtype[Any]]
 SECONDS = 6.0  # that measuring may take, about
@@ -37,7 +36,7 @@ class Times:
         runner = net._runner
         assert runner is not None
         total = 0.0
-        for plan in optimise(runner.source, runner.wanted, runner.dynamic, quantization.narrow(runner.source)):
+        for plan in runner.optimised(quantization.narrow(runner.source)):
             needs: set[tuple[tuple[str, int], str]] = set()
             for step in plan.steps:
                 if step.lowering is None or not step.reads:

@@ -17,7 +17,7 @@ from ..graph.graph import DTYPES, INT8, LAST, PLAIN, Plan, Source, Step
 from ..layers.core.int8 import turn_int8
 from ..layers.core.lowering import Activation, Affine, After, Constant, Last, Lowering, Planes, Pointwise, layout
 from ..proto.errors import DeviceError
-from .arena import Action, Arena, Key, Placement, shared_memory
+from .arena import Action, Key, Placement, shared_memory
 from .program import Program
 
 Numbers = np.ndarray[Any, np.dtype[Any]]
@@ -28,18 +28,6 @@ LARGE = 2**15  # elements of a value of which images are done one by one
 
 class OddNumbers(Exception):
     """NaN or infinity where the layers are to be asked; no layer that runs once a forward has read what came of it."""
-
-
-def arena(device: Cpu, dtype: Any) -> Arena:
-    """The shared memory of a net's programs on the CPU: an array."""
-
-    def allocate(count: int) -> Numbers:
-        try:
-            return device.empty((count,), dtype)
-        except MemoryError as error:
-            raise DeviceError(f"there is no memory left for the values of the plan ({error})") from error
-
-    return Arena(allocate)
 
 
 def prepare(plan: Plan, source: Source) -> None:
@@ -247,18 +235,6 @@ class CpuProgram(Program):
         chain.add(kernel, blocks, source.memory, target.memory, sides, last.channels, last.places)
 
     def run(self, dynamic: Collection[int]) -> int | None:
-        """Runs all steps; dynamic: layers that may give their tops other shapes.
-
-        Returns
-        -------
-        int or None
-            The number of another layer that has done so: then what follows it was not run.
-
-        Raises
-        ------
-        OddNumbers
-            Where a number was not finite in a sum that is only then not the layer's own.
-        """
         for item in self.items:
             if isinstance(item, Chain):
                 item.run()

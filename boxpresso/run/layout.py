@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 
 from ..graph.graph import LAST, PLAIN, Plan, Source, Step, plain
@@ -65,9 +65,8 @@ def lay_out(plan: Plan, source: Source) -> Plan:
 
 
 Pass = Callable[[Plan, Source], Plan]
-PASSES: tuple[Pass, ...] = (
-    drop_identities, constants, fold_affine, fuse_sums, fuse_activations, fuse_halves, lay_out,
-)  # fmt: skip
+PASSES: tuple[Pass, ...] = drop_identities, constants, fold_affine, fuse_sums, fuse_activations  # on each device
+CPU: tuple[Pass, ...] = fuse_halves, lay_out  # and behind those on the CPU
 
 
 def cut(plan: Plan, dynamic: Collection[int]) -> list[Plan]:
@@ -91,11 +90,21 @@ def cut(plan: Plan, dynamic: Collection[int]) -> list[Plan]:
 
 
 def optimise(
-    source: Source, wanted: Iterable[str], dynamic: Collection[int] = (), narrow: Pass | None = None
-) -> list[Plan]:
-    """The plans of a net's parts after all passes; narrow: that which gives steps their form in 8 bits, if any."""
+    source: Source, wanted: Iterable[str], dynamic: Collection[int] = (), narrow: Pass | None = None,
+    lower: Pass = lower, more: Sequence[Pass] = CPU,
+) -> list[Plan]:  # fmt: skip
+    """The plans of a net's parts after all passes.
+
+    Parameters
+    ----------
+    source, wanted, dynamic
+        As `plain` and `cut` take them.
+    narrow
+        The pass that gives steps their form in 8 bits, if any.
+    lower, more
+        What gives steps their lowering on a device, and the passes of that device behind those of all.
+    """
     plans = cut(lower(plain(source, wanted), source), dynamic)
-    before = PASSES.index(fuse_halves)
-    for step in (*PASSES[:before], *([narrow] if narrow else []), *PASSES[before:]):
-        plans = [step(part, source) for part in plans]
+    for each in (*PASSES, *([narrow] if narrow else []), *more):
+        plans = [each(part, source) for part in plans]
     return plans

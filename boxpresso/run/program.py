@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from ..device import Device
@@ -42,8 +42,27 @@ class Program:
         """Whether all is still where the program finds it, and layers remember the right shapes."""
         return False
 
+    def shaped(self, dynamic: Collection[int]) -> bool:
+        """Whether it can run as it stands; dynamic: layers that may have given their tops other shapes since."""
+        return self.ready()
+
     def record(self) -> None:
         """Makes what runs."""
+
+    def run(self, dynamic: Collection[int]) -> int | None:
+        """Runs all steps; dynamic: layers that may give their tops other shapes.
+
+        Returns
+        -------
+        int or None
+            The number of another layer that has done so: then what follows it was not run.
+
+        Raises
+        ------
+        OddNumbers
+            On the CPU, where a number was not finite in a sum that is only then not the layer's own.
+        """
+        raise NotImplementedError
 
     def begin(self) -> None:
         """Gives the blobs the shapes of this program, and runs what depends on shapes alone."""

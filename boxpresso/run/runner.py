@@ -16,15 +16,16 @@ import numpy as np
 
 from ..device import Blob, Buffer, Device, Kernels, Versions
 from ..device.chain import CHAIN
-from ..device.host import Cpu
 from ..graph.connect import named
 from ..graph.graph import Plan, Source, Value, plain
 from ..layers.core import Layer, Trait
 from ..layers.core.lowering import POINTWISE, Constant, bf16_available
 from ..proto.errors import DeviceError, LayerError, ModelError
-from .cpu import TURN, CpuProgram, OddNumbers, arena, prepare
+from .arena import Arena
+from .cpu import TURN, CpuProgram, OddNumbers, prepare
 from .layers import Layers
 from .layout import Pass, optimise
+from .program import Program
 
 PROGRAMS = 32  # shapes whose programs are kept
 
@@ -37,8 +38,8 @@ class Part:
 
     def __init__(self, plan: Plan, layers: range, source: Source) -> None:
         self.plan, self.layers = plan, layers
-        self.programs: OrderedDict[Shapes, CpuProgram] = OrderedDict()
-        self.now: CpuProgram | None = None
+        self.programs: OrderedDict[Shapes, Program] = OrderedDict()
+        self.now: Program | None = None  # that the blobs are shaped for
         self.channels: list[int] = []  # that its steps were prepared for
         made: set[str] = set()
         reads: dict[str, None] = {}
@@ -52,7 +53,7 @@ class Part:
 
 
 class Runner:
-    """The plans of a net.
+    """The plans of a net on the CPU; a GPU's (run/gpu/runner.py) differ in their passes, their programs and their memory.
 
     Parameters
     ----------
@@ -81,8 +82,7 @@ class Runner:
         self.source, self.inputs, self.at_work = source, list(inputs), source.at_work
         self.fast_math, self.bf16 = fast_math, bf16
         self.device, self.dtype = device, np.dtype(dtype)
-        if isinstance(device, Cpu):
-            self.arena = arena(device, dtype)
+        self.arena = Arena(self.allocate)
         # Called before a program, or with None all layers by themselves, take memory; raises where that is too much.
         self.counted: Callable[[CpuProgram | None], None] = lambda program: None
         self.planned = False
@@ -240,9 +240,9 @@ class Runner:
             and read.intersection(source.names[i][1])
         }  # fmt: skip
 
-    def optimised(self) -> list[Plan]:
-        """The plans of the net's parts."""
-        plans = optimise(self.source, self.wanted, self.dynamic, self.narrow)
+    def optimised(self, narrow: Pass | None = None) -> list[Plan]:
+        """The plans of the net's parts; narrow: what gives steps their form in 8 bits, if it is not the runner's own."""
+        plans = optimise(self.source, self.wanted, self.dynamic, narrow or self.narrow)
         for lowering in (step.lowering for plan in plans for step in plan.steps):
             if lowering is not None:
                 lowering.fast, lowering.bf16 = self.fast_math, self.bf16
@@ -282,45 +282,61 @@ class Runner:
         self.packed.settle()
         return self.packed.old
 
-    def program(self, part: Part) -> CpuProgram | None:
-        """The program of a part for the shapes of what it reads; None where that is empty."""
+    def program(self, part: Part) -> Program | None:
+        """The program of a part for the shapes of what it reads, ready to run; None where that is empty."""
         shapes = tuple(self.source.blobs[name].shape for name in part.reads)
-        if any(0 in shape for shape in shapes):
-            return None
-        program = part.programs.get(shapes)
+        program = None if any(0 in shape for shape in shapes) else part.programs.get(shapes) or self.new(part)
         if program is None:
-            self.reshape(part.layers)
-            if any(blob.count == 0 for i in part.layers for blob in self.source.tops[i]):
-                return None
-            if self.channels(part) != part.channels:
-                part.programs.clear()
-                self.prepare(part)
-            program = self.made(part)
-            program.once, program.ran_once = self.once, self.note
-            self.counted(program)
-            if program.shared.size > self.arena.size:  # gives the old memory back before more is taken
-                self.arena.drop()
-                self.release_old()
-            program.record()
-            part.programs[shapes] = program
-            if len(part.programs) > PROGRAMS:
-                part.programs.popitem(last=False)
             part.now = None
-        if program is not part.now or not program.ready():
+            return None
+        part.programs[shapes] = program
+        part.programs.move_to_end(shapes)
+        if len(part.programs) > PROGRAMS:
+            part.programs.popitem(last=False)
+        if program is not part.now or not program.shaped(self.dynamic):
+            part.now = None  # where it fails
             program.begin()
             part.now = program
             self.release_old()
-        part.programs.move_to_end(shapes)
         return program
 
-    def made(self, part: Part) -> CpuProgram:
-        """The program of a part for the shapes of now."""
+    def new(self, part: Part) -> Program | None:
+        """A program of a part for the shapes that follow from those of now; None where one of them is empty."""
+        self.reshape(part.layers)
+        if any(blob.count == 0 for i in part.layers for blob in self.source.tops[i]):
+            return None
+        if self.channels(part) != part.channels:
+            part.programs.clear()
+            self.prepare(part)
+        return self.made(part)
+
+    def sketched(self, part: Part) -> CpuProgram:
+        """The program of a part for the shapes of now, which takes no memory."""
         return CpuProgram(part.plan, self.source, self.device, self.dtype, self.arena, part.layers)
+
+    def made(self, part: Part) -> Program:
+        """The same with its memory."""
+        program = self.sketched(part)
+        program.once, program.ran_once = self.once, self.note
+        self.counted(program)
+        if program.shared.size > self.arena.size:  # gives the old memory back before more is taken
+            self.arena.drop()
+            self.release_old()
+        program.record()
+        return program
+
+    def allocate(self, count: int) -> Any:
+        """Memory that programs share: so many elements; bytes on a GPU."""
+        try:
+            return self.device.empty((count,), self.dtype)
+        except MemoryError as error:
+            raise DeviceError(f"there is no memory left for the values of the plan ({error})") from error
 
     def release_old(self) -> None:
         """Programs of memory that is not that of now let go of it: they would only keep it from being freed."""
-        for program in (p for part in self.parts for p in part.programs.values() if p.version != self.arena.version):
-            program.release()
+        for program in (p for part in self.parts for p in part.programs.values()):
+            if isinstance(program, CpuProgram) and program.version != self.arena.version:
+                program.release()
 
     # Running
 
@@ -562,7 +578,7 @@ class Runner:
         self.computed.clear()
         self.users = {}
 
-    def describe(self) -> list[CpuProgram]:
+    def describe(self) -> list[Any]:
         """The programs of the net's parts for the shapes of now; none where the net has no plan."""
         if self.changed() or not self.planned:
             self.materialise()
@@ -575,7 +591,7 @@ class Runner:
         """As `describe`, but of programs that cannot run: nothing is compiled, packed or run for it."""
         parts = self.parts if self.planned else self.parts_of(self.plans or self.optimised())
         empty = [any(blob.count == 0 for i in part.layers for blob in self.source.tops[i]) for part in parts]
-        return [self.made(part) for part, nothing in zip(parts, empty) if not nothing]
+        return [self.sketched(part) for part, nothing in zip(parts, empty) if not nothing]
 
 
 def wants_bf16(precision: str | None, device: Device, dtype: Any, planned: bool) -> bool:

@@ -9,9 +9,9 @@ import pytest
 from shared import need
 from weight_files import B, W, net_bytes, put, refused, written
 
-from boxpresso.net import weights as module
 from boxpresso.net.weights import read_blob, read_mean, read_weights, save_weights
 from boxpresso.proto import BlobProto, NetParameter
+from boxpresso.proto import weights as module
 from boxpresso.proto.errors import ModelError
 
 ROWS = [

@@ -39,7 +39,7 @@ TRACED = {
     str(PACKAGE / name)
     for name in (
         "train/solver.py", "train/safety.py", "train/snapshots.py", "train/state.py", "train/updates.py", "train/rates.py",
-        "train/evaluation.py", "train/log.py", "net/net.py", "net/weights.py", "layers/norm/batch_norm.py",
+        "train/evaluation.py", "train/log.py", "net/net.py", "net/weights.py", "proto/weights.py", "layers/norm/batch_norm.py",
     )
 }  # fmt: skip
 AT = 3

@@ -1,7 +1,7 @@
 """The plan of a net at TEST on a GPU: steps with folded BatchNorm, fused sums and activations, and without identities.
 
-The passes are the CPU's (plan.py). What differs is which layers can take others in: those whose work is a convolution or a
-product. All other layers run by their own forward, on blobs.
+The first passes are those of every device (run/layout.py). What differs is which layers can take others in: those whose work
+is a convolution or a product. All other layers run by their own forward, on blobs.
 """
 
 from __future__ import annotations
@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import replace
 
-from ...graph.graph import Plan, Source, plain
-from ...graph.passes import constants, drop_identities, fold_affine, fuse_activations, fuse_sums
+from ...graph.graph import Plan, Source
 from ...layers.core.gpu_lowering import GpuLowering
 from ...layers.core.lowering import Constant, Join, Lowering, Pointwise, Same
-from ..layout import cut
+from .. import layout
 
 
 def lower(plan: Plan, source: Source) -> Plan:
@@ -41,9 +40,6 @@ def by_themselves(plan: Plan, source: Source) -> Plan:
     return replace(plan, steps=tuple(steps))
 
 
-PASSES = (drop_identities, constants, fold_affine, fuse_sums, fuse_activations, by_themselves)
-
-
 def in_place(plan: Plan, source: Source) -> bool:
     """Whether a convolution or product would overwrite what it reads."""
     for step in plan.steps:
@@ -56,7 +52,5 @@ def in_place(plan: Plan, source: Source) -> bool:
 
 def optimise(source: Source, wanted: Iterable[str], dynamic: Collection[int] = ()) -> list[Plan]:
     """The plans of a net's parts after all passes; none where none can be as the net is."""
-    plans = cut(lower(plain(source, wanted), source), dynamic)
-    for one in PASSES:
-        plans = [one(part, source) for part in plans]
+    plans = layout.optimise(source, wanted, dynamic, None, lower, (by_themselves,))
     return [] if any(in_place(part, source) for part in plans) else plans

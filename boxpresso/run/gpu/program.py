@@ -274,13 +274,6 @@ class GpuProgram(Program):
             layer.forward_finish(self.source.bottoms[step.layer], self.source.tops[step.layer])
 
     def run(self, dynamic: Collection[int]) -> int | None:
-        """Runs all steps; dynamic: layers that may give their tops other shapes.
-
-        Returns
-        -------
-        int or None
-            The number of another layer that has done so: then what follows it was not run.
-        """
         self.runs += 1
         if self.runs <= 2:
             self.settle()

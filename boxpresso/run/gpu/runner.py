@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Collection, Iterator, Mapping
-from typing import cast
+from typing import Any, cast
 
 from ...device import Kernels, Versions, cudnn
 from ...device.cuda import Cuda
 from ...graph.graph import Plan, Value
 from ...layers.core.gpu_lowering import KERNELS, GpuLowering
-from ..arena import Arena
-from ..runner import PROGRAMS, Part, Runner
+from ..layout import Pass
+from ..program import Program
+from ..runner import Part, Runner
 from .layout import LEAST
 from .plan import optimise
 from .program import GpuProgram, inner_blobs
@@ -22,7 +24,7 @@ class GpuRunner(Runner):
     shared: GpuProgram | None = None  # whose buffers lie in the arena now
     folded = Versions()  # of parameters that went into others
 
-    def optimised(self) -> list[Plan]:
+    def optimised(self, narrow: Pass | None = None) -> list[Plan]:
         """The plans of the net's parts."""
         return optimise(self.source, self.wanted, self.dynamic)
 
@@ -36,12 +38,10 @@ class GpuRunner(Runner):
         """Makes the plans, and folds what can be folded."""
         self.unbind()
         super().make_plan()
-        self.arena = Arena(cast(Cuda, self.device).allocate)
+        self.arena.drop()
         steps = [step for part in self.parts for step in part.plan.steps]
         layers = [i for s in steps if isinstance(s.lowering, GpuLowering) and s.lowering.folded for i in s.layers]
         self.folded = Versions(blob for i in layers for blob in self.source.layers[i].blobs)
-        self.now: dict[int, GpuProgram] = {}  # the program of each part that its blobs are shaped for
-        self.programs: dict[tuple[int, object], GpuProgram] = {}
 
     def contents(self, last: int | None = None) -> Iterator[tuple[str, Value]]:
         """What blobs come to hold in a forward: those whose memory no other value takes."""
@@ -77,47 +77,28 @@ class GpuRunner(Runner):
         self.packed.settle()
         return self.packed.moved or self.folded.old
 
-    def restart(self) -> None:
-        """What depends on shapes alone is computed again in the next forward."""
-        self.now.clear()
-
-    def program(self, part: Part) -> GpuProgram | None:  # type: ignore[override]  # of a GPU
-        """The program of a part for the shapes of what it reads; None where that is empty."""
-        shapes = tuple(self.source.blobs[name].shape for name in part.reads)
-        if any(0 in shape for shape in shapes):
-            self.now.pop(id(part), None)
-            return None
-        key = id(part), shapes
-        program = self.programs.pop(key, None)
-        if program is None or program is not self.now.get(id(part)) or not program.shaped(self.dynamic):
-            if program is None:
-                self.reshape(part.layers)
-                if any(blob.count == 0 for i in part.layers for blob in self.source.tops[i]):
-                    self.now.pop(id(part), None)
-                    return None
-                program = self.made(part)
-                program.outgrown = self.drop_others
-            program.begin()
-            self.now[id(part)] = program
-        if self.shared is not program:
+    def program(self, part: Part) -> Program | None:
+        """As a Runner's, with its buffers in the arena."""
+        program = super().program(part)
+        if isinstance(program, GpuProgram) and self.shared is not program:
             self.unbind()
             if program.shared is None and program.share():
-                self.programs.clear()  # what other shapes' graphs use is given back
+                self.drop_others(program)
             assert program.shared is not None
             program.shared.bind()
             self.shared = program
-        self.programs[key] = program  # the latest is the last
-        while len(self.programs) > PROGRAMS:
-            self.programs.pop(next(iter(self.programs)))
         return program
 
-    def made(self, part: Part) -> GpuProgram:  # type: ignore[override]  # of a GPU
-        return GpuProgram(part.plan, self.source, self.device, self.dtype, self.arena, part.layers)
+    def made(self, part: Part) -> Program:
+        program = GpuProgram(part.plan, self.source, self.device, self.dtype, self.arena, part.layers)
+        program.outgrown = self.drop_others
+        return program
+
+    def allocate(self, count: int) -> Any:
+        return cast(Cuda, self.device).allocate(count)
 
     def drop_others(self, program: GpuProgram) -> None:
         """What other shapes' graphs use is given back: this program has moved the arena."""
-        self.programs = {key: known for key, known in self.programs.items() if known is program}
-
-    def describe(self) -> list[GpuProgram]:  # type: ignore[override]  # of a GPU
-        """The programs of the net's parts for the shapes of now."""
-        return super().describe()  # type: ignore[return-value]  # made by `program`
+        for part in self.parts:
+            part.programs = OrderedDict(item for item in part.programs.items() if item[1] is program)
+            part.now = part.now if part.now is program else None
