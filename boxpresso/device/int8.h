@@ -171,7 +171,8 @@ struct Int8Layout {
   int top_pitch, top_step;        // elements, of the top's type
   int other_pitch, other_step;    // bytes, of what is added before the activation
   int zero, top_zero, other_zero;
-  int high, across;               // the places of a block, and into how many the filters are cut
+  int high, across;               // the places, or rows of places, of a block, and into how many the filters are cut
+  int band;                       // whether the pixels of a block, which is of whole rows of places, are taken together
   float other_scale;              // a step of the addend, in those of the top
   float inverse;                  // 1 / a step of the bottom
   float least, most;              // of what is stored, in steps of the top

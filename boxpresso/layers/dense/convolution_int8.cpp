@@ -120,9 +120,10 @@ DEVICE void all_rows(const Runs& runs, const uint8_t* left, const int* at, const
 // From: uint8_t of a channels-last image, or float of planes.
 template <class From, class Top>
 DEVICE void convolve(int n, const From* image, const int* packed, const int* bias, const float* factors, const float* slopes,
-                     const uint8_t* addend, Top* map, int* odd, const Geometry& geometry, const Int8Layout& l, bool band) {
+                     const uint8_t* addend, Top* map, int* odd, const Geometry& geometry, const Int8Layout& l) {
   const Window g(geometry);
   constexpr bool planar = sizeof(From) == 4;
+  const bool band = l.band;
   const int places = g.places(), channels = g.group_channels(), filters = g.group_maps(), whole = channels * g.taps();
   const int down = (places + l.high - 1) / l.high;
   const Cuts cuts(filters);
@@ -186,15 +187,17 @@ DEVICE void convolve(int n, const From* image, const int* packed, const int* bia
   }
 }
 
-// map, or with a null one real = activation(filters * image + bias + other). The image is of bytes, or of planes of floats, the other
-// one null; odd: 1 for each block in which one of these is not finite. packed, bias: from pack_int8, padded as factors and slopes are.
-// band: whether blocks are of whole rows, whose pixels are taken together. n: images x groups x blocks of `high` places x cuts of the
-// panels into `across`.
-KERNEL convolve_int8(int n, const uint8_t* image, const float* planes, const int* packed, const int* bias, const float* factors,
-                     const float* slopes, const uint8_t* other, uint8_t* map, float* real, int* odd, Geometry geometry, Int8Layout layout,
-                     int band) {
-  if (image && map) convolve(n, image, packed, bias, factors, slopes, other, map, odd, geometry, layout, band);
-  else if (image) convolve(n, image, packed, bias, factors, slopes, other, real, odd, geometry, layout, band);
-  else if (map) convolve(n, planes, packed, bias, factors, slopes, other, map, odd, geometry, layout, band);
-  else convolve(n, planes, packed, bias, factors, slopes, other, real, odd, geometry, layout, band);
+// map, or with a null one real = activation(filters * image + bias + other). packed, bias: from pack_int8, padded as factors and slopes
+// are. n: images x groups x blocks of `high` places x cuts of the panels into `across`.
+KERNEL convolve_int8(int n, const uint8_t* image, const int* packed, const int* bias, const float* factors, const float* slopes,
+                     const uint8_t* other, uint8_t* map, float* real, Geometry geometry, Int8Layout layout) {
+  if (map) convolve(n, image, packed, bias, factors, slopes, other, map, nullptr, geometry, layout);
+  else convolve(n, image, packed, bias, factors, slopes, other, real, nullptr, geometry, layout);
+}
+
+// The same of an image as planes of floats. odd: 1 for each block in which one of them is not finite.
+KERNEL convolve_planes_int8(int n, const float* image, const int* packed, const int* bias, const float* factors, const float* slopes,
+                            const uint8_t* other, uint8_t* map, float* real, int* odd, Geometry geometry, Int8Layout layout) {
+  if (map) convolve(n, image, packed, bias, factors, slopes, other, map, odd, geometry, layout);
+  else convolve(n, image, packed, bias, factors, slopes, other, real, odd, geometry, layout);
 }

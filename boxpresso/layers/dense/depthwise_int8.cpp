@@ -4,6 +4,9 @@
 
 constexpr int NEAR = REGISTERS < 32 ? 2 : 4;  // neighbouring places that are summed together
 
+// How many rows of places are computed together: two whose windows, and their taps, lie a row apart.
+DEVICE int together_of(const Window& g, bool band) { return band && g.stride_h == 1 && g.dilation_h == 1 ? 2 : 1; }
+
 // Of `together` rows of places the windows are `kernel_h + together - 1` rows high; they are cut in quads of rows.
 DEVICE int quads_down(int kernel_h, int together) { return (kernel_h + together + 2) / 4; }
 
@@ -121,9 +124,10 @@ struct Rows {
 
 template <class Top>
 DEVICE void depthwise(int n, const uint8_t* image, const int* packed, const int* bias, const float* factors, const float* slopes,
-                      const uint8_t* other, Top* map, const Geometry& geometry, const Int8Layout& l, int together, bool band) {
+                      const uint8_t* other, Top* map, const Geometry& geometry, const Int8Layout& l) {
   const Window g(geometry);
-  const int channels = g.channels, high = l.high, across = (g.out_height + high - 1) / high;
+  const bool band = l.band;
+  const int together = together_of(g, band), channels = g.channels, high = l.high, across = (g.out_height + high - 1) / high;
   const bool three = band && g.kernel_h <= 3 && g.kernel_w == 3 && g.dilation_w == 1 && g.stride_w <= 2;
   const Int8Epilogue e(l, bias, factors, slopes, other);
   const Pixels pixels(g, l, channels);
@@ -162,10 +166,9 @@ DEVICE void depthwise(int n, const uint8_t* image, const int* packed, const int*
 }
 
 // map, or with a null one real = activation(filters * image + bias + other). packed, bias: from pack_depthwise_int8; bias, factors and
-// slopes are padded. together: 2 where windows lie a row apart and the taps too, else 1. band: whether the pixels of a block are taken
-// together. n: images x blocks of `high` rows of places.
+// slopes are padded. n: images x blocks of `high` rows of places.
 KERNEL depthwise_int8(int n, const uint8_t* image, const int* packed, const int* bias, const float* factors, const float* slopes,
-                      const uint8_t* other, uint8_t* map, float* real, Geometry geometry, Int8Layout layout, int together, int band) {
-  if (map) depthwise(n, image, packed, bias, factors, slopes, other, map, geometry, layout, together, band);
-  else depthwise(n, image, packed, bias, factors, slopes, other, real, geometry, layout, together, band);
+                      const uint8_t* other, uint8_t* map, float* real, Geometry geometry, Int8Layout layout) {
+  if (map) depthwise(n, image, packed, bias, factors, slopes, other, map, geometry, layout);
+  else depthwise(n, image, packed, bias, factors, slopes, other, real, geometry, layout);
 }

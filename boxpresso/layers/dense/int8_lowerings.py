@@ -161,14 +161,13 @@ class ConvolutionInt8(LinearInt8):
         if planes and self.of.window["dilation"][1] != 1:
             band = False
         blocks = images * group * -(-height * width // high) * across
-        odd = np.zeros(blocks, np.int32) if planes else None
-        if odd is not None:
-            chain.flags.append(odd)
+        odd = [np.zeros(blocks, np.int32)] if planes else []
+        chain.flags += odd
         chain.add(
-            CONVOLUTION.convolve_int8, blocks, None if planes else bottom.memory, bottom.memory if planes else None, packed,
-            sums, self.factors(filters, bottom.scale, top.scale), self.slopes, addend.memory if addend else None,
-            top.memory if top.scale else None, None if top.scale else top.memory, odd, sizes,
-            layout_int8(CONVOLUTION, bottom, top, addend, self.after.activation, high, across), int(band),
+            CONVOLUTION.convolve_planes_int8 if planes else CONVOLUTION.convolve_int8, blocks, bottom.memory, packed, sums,
+            self.factors(filters, bottom.scale, top.scale), self.slopes, addend.memory if addend else None,
+            top.memory if top.scale else None, None if top.scale else top.memory, *odd, sizes,
+            layout_int8(CONVOLUTION, bottom, top, addend, self.after.activation, high, across, band),
         )  # fmt: skip
 
 
@@ -278,7 +277,7 @@ class DepthwiseInt8(LinearInt8):
             DEPTHWISE.depthwise_int8, top.images * -(-top.height // rows), bottom.memory, packed, sums,
             self.factors(filters, bottom.scale, top.scale), self.slopes, addend.memory if addend else None,
             top.memory if top.scale else None, None if top.scale else top.memory, sizes,
-            layout_int8(DEPTHWISE, bottom, top, addend, self.after.activation, rows), together, int(band),
+            layout_int8(DEPTHWISE, bottom, top, addend, self.after.activation, rows, band=band),
         )  # fmt: skip
 
 
