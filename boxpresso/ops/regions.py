@@ -95,15 +95,12 @@ def roi_pool_argmax(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
     >>> roi_pool_argmax(x, np.array([[0, 0, 0, 3, 3]], np.float32), 2)[1][0, 0].tolist()
     [[5, 7], [13, 15]]
     """
-    call = Call(roi_pool, *roi_pool.bind(*args, **kwargs))
-    layer: Any = call.layer
-    own = layer.places
-    places, layer.places = call.results.empty(call.top[0].shape, np.int32)
-    try:
-        result = call.forward(keep=True)
-    finally:
-        layer.places, layer.has_places = own, False
-    return result, call.outwards(places)
+    call = roi_pool.open(*roi_pool.bind(*args, **kwargs), ("argmax",))
+    places, ours = call.results.empty(call.top[0].shape, np.int32)
+    result = call.forward(places=ours)
+    places = call.outwards(places)
+    call.close()
+    return result, places
 
 
 def roi_pool_backward(grad: Any, *args: Any, argmax: Any = None, **kwargs: Any) -> dict[str, Any]:
