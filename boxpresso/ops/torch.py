@@ -19,9 +19,10 @@ import torch
 from torch.autograd import forward_ad
 
 from ..proto.errors import BoxpressoError
-from . import OPERATORS, arrays, library, pyramid
+from . import OPERATORS, arrays, library, pyramid  # noqa: F401  library registers torch.ops.boxpresso
 from .derivatives import Backward, Forward, detached
 from .operator import Call, Operator
+from .shapes import name_of
 
 
 class Differentiable(torch.autograd.Function):
@@ -84,7 +85,7 @@ def reproducible_asked() -> bool:
 
 def differentiable(op: Operator[...]) -> Callable[..., Any]:
     """An operator as a function of torch's tensors."""
-    name, regions = library.name_of(op), "rois" in op.inputs
+    name, regions = name_of(op), "rois" in op.inputs
 
     @functools.wraps(op.describe)
     def function(*args: Any, **kwargs: Any) -> Any:
