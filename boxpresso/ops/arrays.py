@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from importlib import import_module
@@ -279,3 +279,22 @@ class Results:
             return import_module("torch").from_numpy(array)
         space = getattr(x, "__array_namespace__", None)
         return space().from_dlpack(array) if space is not None else array
+
+
+class Given(Results):
+    """Results on the CPU in memory that is the caller's.
+
+    room: gives an array for a shape and a dtype; of bfloat16 it may be of another library's type.
+    """
+
+    def __init__(self, like: Any, device: Device, room: Callable[[Sequence[int], Any], np.ndarray]) -> None:
+        super().__init__(like, device)
+        self.room = room
+
+    def empty(self, shape: Sequence[int], dtype: Any) -> tuple[Any, Any]:
+        array = self.room(shape, dtype)
+        if array.shape != tuple(shape) or array.dtype.itemsize != np.dtype(dtype).itemsize:
+            raise BoxpressoError(
+                f"a result is {np.dtype(dtype)} {tuple(shape)}, its memory {array.dtype} {array.shape}"
+            )
+        return array, array.view(dtype)

@@ -18,27 +18,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..proto.errors import BoxpressoError, LayerError
-from . import OPERATORS, arrays, xla
+from . import OPERATORS, xla
 from . import nms as suppressed
 from . import nms_rotated as suppressed_rotated
 from .operator import OPTIONAL, Operator, Shaped
 from .shapes import name_of, shape_of
 
 TARGET = "boxpresso"
-
-
-class Into(arrays.Results):
-    """Results whose memory is given: XLA's."""
-
-    def __init__(self, like: Any, device: Any, rooms: Sequence[np.ndarray]) -> None:
-        super().__init__(like, device)
-        self.rooms = list(rooms)
-
-    def empty(self, shape: Sequence[int], dtype: Any) -> tuple[Any, Any]:
-        room = self.rooms.pop(0)
-        ours = room.view(dtype) if room.dtype.itemsize == np.dtype(dtype).itemsize else np.empty(shape, dtype)
-        assert ours.shape == tuple(shape), (ours.shape, shape)
-        return room, ours
 
 
 # What XLA calls
@@ -64,15 +50,12 @@ def execute(text: bytes, given: Sequence[np.ndarray], results: Sequence[np.ndarr
     grad = None if wanted is None else next(values)
     inputs = [next(values) if there else None for there in said["given"]]
     call = op.open(inputs, said["options"], ("xla", None if wanted is None else tuple(wanted)))
-    own = call.results
-    call.results = Into(inputs[0], call.device, results)
-    try:
+    rooms = iter(results)
+    with call.into(lambda shape, dtype: next(rooms)):
         if grad is None:
             call.forward()
         else:
             call.backward(grad, wanted)
-    finally:
-        call.results = own
     call.close()
 
 
