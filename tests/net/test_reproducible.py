@@ -183,7 +183,12 @@ def layer_sums() -> str:
     recurrent = 'recurrent_param { num_output: 24 weight_filler { type: "constant" value: 0.0625 } }'
     planes = "convolution_param { num_output: 4 group: 4 kernel_size: 3 pad: 1 bias_term: false }"
     for text, dtype, bottoms, down in (  # one is added up in double, which shows in double alone
-        ('type: "Reduction" reduction_param { operation: SUMSQ axis: 1 }', np.float64, [whole(rng, (40, 700)) / 3], (0,)),
+        (
+            'type: "Reduction" reduction_param { operation: SUMSQ axis: 1 }',
+            np.float64,
+            [whole(rng, (40, 700)) / 3],
+            (0,),
+        ),
         ('type: "MultiScaleDeformableAttention"', np.float32, attention, (0, 3, 4)),
         (f'type: "LSTM" {recurrent}', np.float32, steps, (0,)),
         (f'type: "Convolution" {planes}', np.float32, [whole(rng, (2, 4, 5, 40)) / 3], (0,)),
