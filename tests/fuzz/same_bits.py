@@ -280,8 +280,10 @@ def model_nets(folder: Path, steps: int) -> Iterator[tuple[str, Work]]:
         for path in sorted(weights.parent.glob("*.prototxt")):
             try:
                 param = read_net(path)
-                Net(param, str(weights), device="cpu", strict=True)
-            except (BoxpressoError, ValueError, TypeError):
+                report = Net(param, device="cpu").copy_from(weights)
+            except (BoxpressoError, ValueError):
+                continue
+            if report.missing or not report.matched:
                 continue
             yield from of_file(f"{weights.stem} as {path.stem}", param, str(weights), steps)
 

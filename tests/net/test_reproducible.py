@@ -28,6 +28,7 @@ from plan_nets import conv, data, layer, normal, relu
 import boxpresso
 from boxpresso import Net, Solver, ops
 from boxpresso.device import levels, open_device
+from boxpresso.device.blas import gemm
 from boxpresso.device.cast import cast_to
 from boxpresso.device.signature import BFLOAT16
 from boxpresso.layers.dense import lowerings
@@ -69,6 +70,7 @@ KEPT = {
     "operators": "96534d349f2b571ea34e7317f39961d39f7b4195d16196c5cf42407afcfcc7eb",
     "double": "b1a19bd84c3ecada3c05f4a293540061afe52fe88af27fd9b50786a028a03dd7",
     "eight": "3fc4a5979b7dd85251252ea57f62faa941ad90440760b0f8e5a8da8a3e4233cc",
+    "layer_sums": "40de6fcfa54b109a307ef784e0c2a97e6bac8f279221c54ddde39214de4946df",
     "trained": "76d772a111bb543644605e1676ef64c3e6a72ebe5067985eba230c7d07d9d29f",
 }
 
@@ -170,9 +172,39 @@ def operators() -> str:
     return digest(cast_to(a, np.float32) if a.dtype == BFLOAT16 else a for a in map(np.asarray, found))
 
 
+def layer_sums() -> str:
+    """Other sums than those of products: of squares, of an attention's gradients, and through a recurrent layer."""
+    rng = np.random.default_rng(5)
+    levels, places = [[6, 7]], (whole(rng, (2, 3, 2, 1, 4, 2)) + 5) / 10
+    wide = whole(rng, (2, 42, 2, 40))
+    attention = [wide, levels, [0], places, whole(rng, (2, 3, 2, 1, 4))]
+    steps = [whole(rng, (3, 2, 40)), [[0, 0], [1, 1], [1, 1]]]
+    found = []
+    recurrent = 'recurrent_param { num_output: 24 weight_filler { type: "constant" value: 0.0625 } }'
+    planes = "convolution_param { num_output: 4 group: 4 kernel_size: 3 pad: 1 bias_term: false }"
+    for text, dtype, bottoms, down in (  # one is added up in double, which shows in double alone
+        (
+            'type: "Reduction" reduction_param { operation: SUMSQ axis: 1 }',
+            np.float64,
+            [whole(rng, (40, 700)) / 3],
+            (0,),
+        ),
+        ('type: "MultiScaleDeformableAttention"', np.float32, attention, (0, 3, 4)),
+        (f'type: "LSTM" {recurrent}', np.float32, steps, (0,)),
+        (f'type: "Convolution" {planes}', np.float32, [whole(rng, (2, 4, 5, 40)) / 3], (0,)),
+    ):
+        rig = Rig(text, bottoms, dtype=dtype, reproducible=True)
+        tops = rig.forward()
+        grads = rig.backward([whole(rng, top.shape) for top in tops], [i in down for i in range(len(bottoms))])
+        found += [*tops, *(grads[i] for i in down), *rig.param_diffs()]
+    left, right, product = (np.float32(whole(rng, shape) / 3) for shape in ((20, 250), (250, 60), (20, 60)))
+    gemm(open_device("cpu", reproducible=True), False, False, 20, 60, 250, 1.0, left, right, 0.0, product)
+    return digest([*found, product])
+
+
 MADE = {
     "forward": forward, "extreme": lambda: forward(extreme), "trained": trained, "eight": eight, "operators": operators,
-    "double": lambda: trained(SMALL, np.float64),
+    "layer_sums": layer_sums, "double": lambda: trained(SMALL, np.float64),
 }  # fmt: skip
 
 
