@@ -412,12 +412,12 @@ def mask_pooling(g: OnnxGraph, w: Work) -> str:
 
 @lowering("MaskResize")
 def mask_resize(g: OnnxGraph, w: Work) -> str:
-    rows, columns = (g.const(resizing(size, out)) for size, out in zip(w.bottom_shapes[0][2:], w.layer.out))
+    rows, columns = (g.const(resizing(size, out)) for size, out in zip(w.bottom_shapes[0][2:], w.layer.pooled))
     return g.op("MatMul", rows, g.op("MatMul", w.bottoms[0], g.transpose(columns, 1, 0)))
 
 
 def resizing(size: int, out: int) -> Any:
-    """(out, size): the weights of each pixel, as mask_resize.cu has them."""
+    """(out, size): the weights of each pixel, as roi_warping.cu has them."""
     weights = np.zeros((out, size), np.float32)
     for at in range(out):
         place = np.float32(at) * (np.float32(size) / np.float32(out))

@@ -171,7 +171,7 @@ def interp(w: Work) -> Run:
 def mask_resize(w: Work) -> Run:
     from ..onnx.regions import resizing
 
-    (height, width), (out_height, out_width) = w.bottom_shapes[0][2:], w.layer.out
+    (height, width), (out_height, out_width) = w.bottom_shapes[0][2:], w.layer.pooled
     return matrices(resizing(height, out_height), resizing(width, out_width).T)
 
 

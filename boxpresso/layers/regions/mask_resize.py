@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...device import Blob, Kernels
-from .region_base import RegionLayer
+from ...device import AnyArray, Blob, Kernels
+from .separable_base import Separable
 
 
-class MaskResize(RegionLayer, type="MaskResize", param="mask_resize_param", bottoms=1, tops=1):
+class MaskResize(Separable, type="MaskResize", param="mask_resize_param", bottoms=1, tops=1):
     """Resizes each plane to h x w by bilinear interpolation: pixel (y, x) of the top is at (y H / h, x W / w).
 
     So the first pixels lie on each other. The value of the last pixel holds for half a pixel beyond it; from there on
@@ -46,27 +46,39 @@ class MaskResize(RegionLayer, type="MaskResize", param="mask_resize_param", bott
     [[[[0.0, 0.5, 1.0, 1.0], [2.0, 2.5, 3.0, 3.0]]]]
     """
 
-    kernels = Kernels("mask_resize.cu")
+    kernels = Kernels(
+        "roi_warping.cu"
+    )  # a plane is warped as a region that has all of it; all planes are channels of one image
+    ratio = 1
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.mask_resize_param
-        self.out = p.output_height, p.output_width
-        self.need(min(self.out) > 0, f"output_height and output_width must be positive, got {self.out}")
-        self.setup_types()
+        out = p.output_height, p.output_width
+        self.need(min(out) > 0, f"output_height and output_width must be positive, got {out}")
+        self.setup_bins(*out, 1.0)
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         images, channels, *size = self.axes(bottom[0], 4)
         self.size = size[0], size[1]
-        top[0].reshape(images, channels, *self.out)
-        self.planes = images * channels
+        top[0].reshape(images, channels, *self.pooled)
+        self.channels, self.regions = images * channels, 1
+        self.batch = int(self.channels * size[0] * size[1] > 0)
+        self.shape_lists()
+        self.region = self.device.table([[0, 0, 0, size[1], size[0]]], self.real)
+
+    def entries(self, size: int, bins: int) -> int:
+        """The two pixels of each sample."""
+        return 2 * bins
+
+    def many(self, backward: bool) -> bool:
+        return False  # one region has all pixels
+
+    def make_lists(self, rows: AnyArray, lists: tuple[AnyArray, ...], changes: bool) -> None:
+        self.kernels.roi_warping_lists(1, rows, *lists, changes, self.geometry)
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
-        given = self.widened(bottom[0].data)
-        with self.rounded(top[0].data) as resized:
-            self.kernels.mask_resize_forward(self.planes, given, resized, *self.size, *self.out)
+        self.gather(bottom[0].data, self.region, top[0].data)
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         if propagate_down[0]:
-            given = self.widened(top[0].diff)
-            with self.rounded(bottom[0].diff) as sums:
-                self.kernels.mask_resize_backward(self.planes, given, sums, *self.size, *self.out)
+            self.gradients(top[0].diff, bottom[0].data, self.region, bottom[0].diff, None)

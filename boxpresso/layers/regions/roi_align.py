@@ -147,10 +147,6 @@ class ROIAlign(
     def dense(self) -> bool:
         return not self.max and self.ratio <= 0
 
-    @property
-    def single(self) -> bool:
-        return self.ratio == 1
-
     def entries(self, size: int, bins: int) -> int:
         """Entries that an axis of `size` pixels needs at most: two for each pixel of a bin; neighbours share pixels."""
         by_pixel = 2 * (size + 1 + 3 * bins)

@@ -1,10 +1,10 @@
-// roi_warping.cu: the sampler of ROIWarping.
+// roi_warping.cu: the sampler of ROIWarping, and of MaskResize, whose region is a whole plane.
 //
 // One bilinear sample a bin, where the bin starts: bin p of an axis is at c = start + p length / bins, with the corners rounded to
 // pixels of the map. It takes the pixels below and above c with the weights 1 - part and part, where part = c - the pixel below;
 // border pixels hold for half a pixel beyond them, and from there on there is nothing.
+#include "sample.h"
 #include "separable_lists.h"
-#include "warp.h"
 
 // An axis of a region in pixels of the map.
 struct Side {
@@ -23,7 +23,7 @@ DEVICE void visit_pixels(const Side& side, int p, Take take) {
   const Real c = side.start + p * (side.length / side.bins);
   int low, high;
   Real part;
-  if (!neighbours_within(c, side.size, &low, &high, &part)) return;
+  if (!(c >= Real(-0.5) && c <= side.size - Real(0.5)) || !neighbours(c, side.size, &low, &high, &part)) return;
   const auto change = [&](Real sign) { return c >= 0 && low < high ? Change{sign, sign * p} : Change{0, 0}; };
   take(low, 1 - part, [&] { return change(-1); });
   take(high, part, [&] { return change(1); });

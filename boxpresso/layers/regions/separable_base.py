@@ -63,8 +63,9 @@ class Separable(Listed):
 
     @property
     def single(self) -> bool:
-        """Whether a bin has one bilinear sample."""
-        return False
+        """Whether planes are walked sample by sample, where a bin has one. On a GPU a layer says so itself: a thread takes a
+        column of bins, and small pools have few."""
+        return self.ratio == 1 and self.device.kind == "cpu"
 
     def entries(self, size: int, bins: int) -> int:
         """How many entries an axis of `size` pixels needs at most."""
@@ -141,7 +142,7 @@ class Separable(Listed):
             self.dense_room()
         if PACKED in ways:
             self.packed_room()
-        if backward:
+        if backward and ways[1] is not SINGLE:
             self.by_pixel()
         if TILES in ways:
             self.lists(True), self.by_pixel(True)
