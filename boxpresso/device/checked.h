@@ -2,9 +2,6 @@
 // NoMemory, which the launchers (compiler.py) hand to Python as a number of bytes: nothing ends the process.
 #pragma once
 #include "kernel.h"
-#include <cstddef>
-#include <cstdlib>
-#include <new>
 
 struct NoMemory {
   long long bytes;  // that were asked for; the largest number where no machine has so many
