@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from boxpresso.device import cache
-from boxpresso.device.compiler import CONNECT, launchers
+from boxpresso.device.compiler import CONNECT, LAUNCHING, launchers
 from boxpresso.device.cubin import FLAGS, HEADERS
 from boxpresso.device.kernel import Kernels
 from boxpresso.device.signature import defines
@@ -84,7 +84,8 @@ def together(paths: Sequence[Path], ends: Sequence[str] = ()) -> str:
 def launched(paths: Sequence[Path]) -> str:
     """Files of kernels with their launchers, as device/compiler.py compiles them one by one, in one text."""
     common = CONNECT.format(suffix="")
-    return common + together(paths, [launchers(Kernels(str(p))).partition(common)[2] for p in paths])
+    ends = [launchers(Kernels(str(p))).partition(common)[2] for p in paths]
+    return f"{LAUNCHING}\n{common}{together(paths, ends)}"
 
 
 class Group:

@@ -70,7 +70,7 @@ def below(folder: Path, files: Sequence[Path], name: str) -> list[Path]:
     boxpresso.data.errors.DataError: the picture's name '../secret.png' leads out of the folder voc
     """
     home = os.path.abspath(folder)
-    inside = [file for file in files if os.path.commonpath([home, os.path.abspath(file)]) == home]
+    inside = [file for file in files if Path(os.path.abspath(file)).is_relative_to(home)]
     if not inside:
         raise DataError(f"the picture's name {name!r} leads out of the folder {folder}")
     return inside

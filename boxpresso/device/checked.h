@@ -3,9 +3,6 @@
 #pragma once
 #include "arithmetic.h"
 #include "kernel.h"
-#include <cstddef>
-#include <cstdlib>
-#include <new>
 
 struct NoMemory {
   long long bytes;  // that were asked for; the largest number where no machine has so many

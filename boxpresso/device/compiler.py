@@ -6,6 +6,7 @@ import functools
 import importlib.util
 import os
 import platform
+import re
 import shlex
 import shutil
 import sys
@@ -22,11 +23,13 @@ FLAGS = (
     "-std=c++17", "-O3", "-march=native", "-fno-math-errno", "-fno-trapping-math", "-fPIC", "-shared", "-fvisibility=hidden",
     "-w",
 )  # fmt: skip
-# What stands between a file of kernels and its launchers; `suffix` ends the names that a library offers.
+# What a text takes of the system, and those headers of kernels that are nothing else, in the order in which they are read.
+SYSTEM = re.compile(rb"^#include <(?!cuda)([\w./]+)>", re.M)
+OUTSIDE = ("system.h", "vectors.h", "all_vectors.h")
 BETWEEN = "interrupt.h", "workers.h"
-CONNECT = (
-    "".join(f'#include "{name}"\n' for name in BETWEEN)
-    + """\
+LAUNCHING = "\n".join(f'#include "{name}"' for name in BETWEEN)
+# What stands between a file of kernels and its launchers; `suffix` ends the names that a library offers.
+CONNECT = """\
 #ifdef _WIN32
 #define EXPORT extern "C" __declspec(dllexport)
 #else
@@ -34,7 +37,6 @@ CONNECT = (
 #endif
 EXPORT void connect_kernels{suffix}(int* stop, WorkersThreads* on_threads) {{ stop_at = stop; workers_threads = on_threads; }}
 """
-)
 
 
 @functools.cache
@@ -85,7 +87,13 @@ def launchers(kernels: KernelFile, suffix: str = "") -> str:
     A negative number of workers is that many, under a guard that lets SIGINT end the kernel (interrupt.h). They return 0, or
     the bytes of memory that a worker lacked (checked.h). `suffix` ends the names of all functions that a library offers.
     """
-    text = [f'#include "{kernels.path}"', CONNECT.format(suffix=suffix)]
+    texts = cache.texts(kernels.path, HEADERS)
+    outside = [name for name in OUTSIDE if any(f'#include "{name}"'.encode() in text for text in texts)]
+    own = {text for text in texts if not any(text == (HEADERS / name).read_bytes() for name in OUTSIDE)}
+    system = sorted({name.decode() for text in own for name in SYSTEM.findall(text)})
+    text = [f'#include "{name}"' for name in outside]
+    text += [*(f"#include <{name}>" for name in system), "namespace {"]
+    text += [f'#include "{kernels.path}"', LAUNCHING, "}  // namespace", CONNECT.format(suffix=suffix)]
     for name, kernel in kernels.table.items():
         # A struct comes by its address.
         declared = ", ".join(

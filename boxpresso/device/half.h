@@ -4,7 +4,7 @@
 #if defined(__CUDACC__)
 #define ON_BOTH __device__ __forceinline__
 #else
-#include <cstring>
+#include "system.h"
 #define ON_BOTH inline
 #endif
 

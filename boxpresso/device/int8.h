@@ -11,13 +11,7 @@
 #pragma once
 #include "checked.h"
 #include "simd.h"
-#include <cstdint>
-#include <cstring>
-#if defined(__SSE2__)
-#include <immintrin.h>
-#elif defined(__ARM_NEON)
-#include <arm_neon.h>
-#endif
+#include "all_vectors.h"
 
 constexpr int SUMS = VECTOR_BYTES / 4;  // of a vector
 typedef int32_t Sums __attribute__((vector_size(VECTOR_BYTES), aligned(4), may_alias));

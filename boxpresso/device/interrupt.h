@@ -4,7 +4,6 @@
 #include "kernel.h"
 
 #if defined(__unix__) || defined(__APPLE__)
-#include <csignal>
 
 static struct sigaction before_guard;
 

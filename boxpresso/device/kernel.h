@@ -49,10 +49,7 @@ DEVICE void raise_to(int* at, int value) { atomicMax(at, value); }
 
 #else
 
-#include <cfloat>
-#include <cstddef>
-#undef _GLIBCXX_USE_STD_SPEC_FUNCS  // GCC's <cmath> is two thirds special functions, which took a third of a small file's compiling
-#include <cmath>
+#include "system.h"
 #define KERNEL static __attribute__((noinline)) void  // the launchers that device/compiler.py appends have C's names
 #define DEVICE static inline
 #define SHARED

@@ -78,9 +78,10 @@ LEVELS: dict[str, tuple[Level, ...]] = {
         Level("bf16", "armv8.2-a", ("dotprod", "bf16"), ("bf16",), asks="__ARM_FEATURE_BF16"),
     ),
 }  # fmt: skip
-# Where Linux says it: a line of /proc/cpuinfo. What macOS calls the same (sysctl hw.optional.NAME), where it says it at all,
-# and which number Windows gives it (IsProcessorFeaturePresent), which tells fewer things apart.
-LINES = ("flags", "Features")
+# Where Linux says it: a line of /proc/cpuinfo, and for ARM bits that a program is started with, here by their word (AT_HWCAP,
+# AT_HWCAP2) and place, which an emulator sets too. What macOS calls the same (sysctl hw.optional.NAME), where it says it, and
+# which number Windows gives it (IsProcessorFeaturePresent), which tells fewer things apart.
+HWCAP = {"asimddp": (16, 20), "bf16": (26, 14)}
 MACOS = {
     "pni": "sse3", "ssse3": "supplementalsse3", "sse4_1": "sse4_1", "sse4_2": "sse4_2", "avx": "avx1_0", "avx2": "avx2_0",
     "bmi1": "bmi1", "bmi2": "bmi2", "f16c": "f16c", "fma": "fma", "avx512f": "avx512f", "avx512bw": "avx512bw",
@@ -118,14 +119,18 @@ def has_on_macos(name: str) -> bool:
 
 @functools.cache
 def listed() -> frozenset[str]:
-    """What Linux lists; where /proc is not there, what the least level needs, which nearly every CPU has."""
+    """What Linux lists; where /proc is not there, what the least level of x86-64 needs, which nearly every CPU has."""
+    if machine() == "aarch64" and sys.platform == "linux":
+        bits = ctypes.CDLL(None).getauxval
+        bits.restype, bits.argtypes = ctypes.c_ulong, (ctypes.c_ulong,)
+        return frozenset(name for name, (word, bit) in HWCAP.items() if bits(word) >> bit & 1)
     try:
         text = Path("/proc/cpuinfo").read_text(errors="replace")
     except OSError:
         return frozenset(feature for level in levels()[:1] for feature in level.needs)
     for line in text.splitlines():
         name, _, value = line.partition(":")
-        if name.strip() in LINES:
+        if name.strip() == "flags":
             return frozenset(value.split())
     return frozenset()
 
@@ -179,6 +184,18 @@ def ladder() -> list[Level]:
 
 
 def march(command: Sequence[str]) -> tuple[str, ...]:
-    """The options that say which CPU a kernel is compiled for on first use: the one that is asked for, else this one."""
+    """The options that say which CPU a kernel is compiled for on first use: the one that is asked for, else this one.
+
+    A compiler that is named for a machine runs perhaps on another: it is told the best level that this one offers.
+    """
     level = asked()
-    return level.flags(command) if level else ("-march=native",)
+    if level:
+        return level.flags(command)
+    if not crosses(command):
+        return ("-march=native",)
+    return offered()[-1].flags(command) if offered() else ()
+
+
+def crosses(command: Sequence[str]) -> bool:
+    """Whether a compiler's command names the machine that it compiles for, as `-target` does and `aarch64-linux-gnu-g++`."""
+    return any(re.match(r"--?target\b|\w+-.*\+\+", Path(word).name) for word in command)

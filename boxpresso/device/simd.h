@@ -37,25 +37,7 @@ DEVICE Columns fused_span(Columns a, Columns b, Columns sum, LaneSpan span) { re
 
 #else
 
-#include <utility>
-#if defined(__AVX2__) && defined(__FMA__) && defined(__GNUC__) && !defined(__clang__) && !defined(__INTEL_COMPILER)
-// The parts of GCC's <immintrin.h> that are used here: to read all of it takes 0.5 to 0.8 s, which would be half of what a small file takes.
-#if !defined(_IMMINTRIN_H_INCLUDED)
-#define _IMMINTRIN_H_INCLUDED  // the parts ask for it
-#include <smmintrin.h>
-#include <avxintrin.h>
-#include <avx2intrin.h>
-#include <fmaintrin.h>
-#if defined(__AVX512F__)
-#include <avx512fintrin.h>
-#endif
-#undef _IMMINTRIN_H_INCLUDED  // so that who includes it has the others too
-#endif
-#elif defined(__SSE__)
-#include <immintrin.h>
-#elif defined(__aarch64__)
-#include <arm_neon.h>
-#endif
+#include "vectors.h"
 
 // The widest registers, and how many vectors there are. Compilers disagree about __BIGGEST_ALIGNMENT__ (clang's is 16 whatever the machine), so it is not asked.
 #if defined(__AVX512F__)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import re
 import shutil
@@ -9,12 +10,14 @@ import subprocess
 import sys
 import textwrap
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from boxpresso.device import build, compiler, host, levels, prebuilt
 from boxpresso.device.chain import CHAIN
+from boxpresso.device.kernel import Kernels
 from boxpresso.device.signature import HEADERS
 from boxpresso.layers.core.lowering import BF16
 from boxpresso.layers.neuron.relu import ReLU
@@ -112,6 +115,46 @@ def test_an_arm_whose_emulator_lists_another_cpu(monkeypatch):
     monkeypatch.delenv("BOXPRESSO_CPU", raising=False)
     has(monkeypatch, *ZEN4)
     assert [level.name for level in levels.ladder()] == ["neon"]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "best"), [(0, 1 << 14, "neon"), (1 << 20, 0, "dotprod"), (1 << 20, 1 << 14, "bf16")]
+)
+def test_an_arm_is_asked_by_the_bits_that_a_program_starts_with(first, second, best, monkeypatch):
+    """Linux's AT_HWCAP and AT_HWCAP2, which an emulator sets for the CPU that it is told to be."""
+    monkeypatch.setattr(levels, "machine", lambda: "aarch64")
+    monkeypatch.setattr(levels.sys, "platform", "linux")
+    monkeypatch.delenv("BOXPRESSO_CPU", raising=False)
+
+    def getauxval(word: int) -> int:
+        return {16: first, 26: second}[word]
+
+    monkeypatch.setattr(levels.ctypes, "CDLL", lambda name: SimpleNamespace(getauxval=getauxval))
+    monkeypatch.setattr(levels, "listed", levels.listed.__wrapped__)
+    assert levels.ladder()[0].name == best
+    cross = ("aarch64-linux-gnu-g++",)  # which knows no -march=native
+    assert levels.march(cross) == levels.offered()[-1].flags(cross)
+
+
+@pytest.mark.parametrize(
+    ("command", "crosses"),
+    [
+        (("g++",), False),
+        (("/usr/bin/clang++-19",), False),
+        (("ccache", "g++-13"), False),
+        (("python", "-m", "ziglang", "c++"), False),
+        (("python", "-m", "ziglang", "c++", "-target", "x86_64-linux-gnu"), True),
+        (("clang++", "--target=aarch64-linux-gnu"), True),
+        (("ccache", "/opt/bin/x86_64-conda-linux-gnu-c++"), True),
+    ],
+)
+def test_a_compiler_that_is_named_for_a_machine(command, crosses, x86, monkeypatch):
+    """It is never told -march=native, which it refuses, or which means the machine that compiles."""
+    has(monkeypatch, *ZEN4)
+    v3 = next(level for level in levels.LEVELS["x86_64"] if level.name == "v3")
+    assert levels.march(command) == (v3.flags(command) if crosses else ("-march=native",))
+    has(monkeypatch)  # a CPU that no level is for
+    assert levels.march(command) == (() if crosses else ("-march=native",))
 
 
 def test_where_nothing_is_listed(x86, monkeypatch):
@@ -228,6 +271,34 @@ def test_a_level_holds_what_the_one_before_has_not(tmp_path):
     assert names(tmp_path / "both" / "v4.so") == {"bf16", "chain"}
     assert names(tmp_path / "both" / "v4-bf16.so") == {"bf16"}
     assert names(tmp_path / "alone" / "v4-bf16.so") == {"bf16", "chain"}
+
+
+TWICE = """
+#include "kernel.h"
+struct Size {
+  __attribute__((noinline, noipa)) void times(void* x) const { *(Real*)x *= sizeof(Real); }  // a name that says nothing of Real
+};
+KERNEL size_of(int n, Real* y) {
+  GRID_LOOP(i, n) Size().times(y + i);
+}
+"""
+
+
+def test_texts_of_one_library_share_no_function(tmp_path):
+    """A linker takes one for all that have its name: of the same text in other numbers, or of two structs of one name."""
+    (tmp_path / "size.cu").write_text(TWICE)
+    (tmp_path / "other.cu").write_text(TWICE.replace("sizeof(Real)", "-1"))
+    jobs = [(Kernels(tmp_path / name), real) for name in ("size.cu", "other.cu") for real in ("float", "double")]
+    level = levels.offered()[0]
+    build.build_cpu(level.name, jobs, tmp_path, 1)
+    library = ctypes.CDLL(str(tmp_path / f"{level}.so"))
+    results = []
+    for job in jobs:
+        y = np.ones(1, np.float32 if job[1] == "float" else np.float64)
+        run = getattr(library, f"run_size_of{prebuilt.suffix(compiler.prebuilt_key(*job))}")
+        assert run(1, 1, ctypes.c_void_p(y.ctypes.data)) == 0
+        results.append(y[0])
+    assert results == [4, 8, -1, -1]
 
 
 KEYS = """

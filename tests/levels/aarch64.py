@@ -2,8 +2,8 @@
 
 FOLDER gets Debian's Python for arm64, what it links to, and wheels from PyPI, some 400 MB, where it has none yet; nothing is installed.
 It needs Debian or Ubuntu, `apt install qemu-user g++-aarch64-linux-gnu`, and a network for the first run. The words are pytest's;
-without them the tests of layers run. FOLDER/python is that Python as a command. $BOXPRESSO_MARCH: the level, "armv8.2-a+dotprod+fp16+bf16"
-unless told.
+without them the tests of layers run. FOLDER/python is that Python as a command. $BOXPRESSO_CPU: the level, the best unless told;
+kernels that were compiled ahead, in boxpresso/device/prebuilt, are taken as anywhere.
 """
 
 from __future__ import annotations
@@ -36,18 +36,9 @@ PACKAGES = (
 WHEELS = ("numpy", "protobuf", "pillow", "pytest", "pytest-xdist", "h5py", "lmdb", "ml_dtypes")
 # Newer pips know one tag for another, older ones need each by name.
 PLATFORMS = [f"--platform=manylinux{v}_aarch64" for v in ("2014", "_2_17", "_2_27", "_2_28")]
-# -march=native means the machine that compiles.
-COMPILER = """#!/bin/bash
-words=()
-for word in "$@"; do
-  [ "$word" = -march=native ] && word=-march=${BOXPRESSO_MARCH:-armv8.2-a+dotprod+fp16+bf16}
-  words+=("$word")
-done
-exec aarch64-linux-gnu-g++ "${words[@]}"
-"""
 # Python takes itself for this file, so that the processes that it starts are emulated too.
 PYTHON = """#!/bin/bash
-export QEMU_LD_PREFIX={root} QEMU_CPU=max PYTHONHOME={root}/usr CXX={folder}/c++ BOXPRESSO_CACHE={folder}/cache
+export QEMU_LD_PREFIX={root} QEMU_CPU=max PYTHONHOME={root}/usr CXX=aarch64-linux-gnu-g++ BOXPRESSO_CACHE={folder}/cache
 export PYTHONPATH={tree}:{folder}/wheels:$PYTHONPATH
 exec qemu-aarch64 -0 {folder}/python {root}/usr/bin/python{version} "$@"
 """
@@ -85,7 +76,6 @@ def main(folder: Path, words: list[str]) -> int:
     folder = folder.resolve()
     if not (folder / "wheels").exists():
         fetch(folder)
-    write(folder / "c++", COMPILER)
     write(folder / "python", PYTHON.format(folder=folder, root=folder / "root", tree=TESTS.parent, version=VERSION))
     layers = [
         str(p) for p in sorted(TESTS.rglob("test_*.py")) if "from harness import" in p.read_text(encoding="utf-8")

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import math
 import os
+import platform
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +19,7 @@ pytestmark = pytest.mark.later
 
 sys.path.insert(0, str(ROOT))
 from benchmarks import __main__ as bench  # noqa: E402
-from benchmarks import acceptance, cases, report, worker  # noqa: E402
+from benchmarks import acceptance, anywhere, cases, report, worker  # noqa: E402
 from boxpresso import ops  # noqa: E402
 
 NET = """
@@ -173,3 +175,35 @@ def test_every_operator_is_accepted_on_a_small_map(monkeypatch):
             "float32", "float16", "bfloat16",
         }  # fmt: skip
         assert not [line for line, said in rows if said == "FAILED"]
+
+
+TRIED = """\
+trixie, Python 3.13:
+first boxes after 812 ms
+first boxes after 640 ms
+cpu: AMD EPYC, 2 threads, kernels of v4-bf16 compiled ahead; others cannot be compiled: no C++ compiler found
+the same without /proc:
+first boxes after 701 ms
+cpu: x86_64, 2 threads, kernels of v2 compiled ahead; others cannot be compiled: no C++ compiler found
+installed: 133 MB, of it ./numpy 43, ./boxpresso 31,
+"""
+
+
+def test_what_an_installation_weighs_and_takes(tmp_path):
+    (row,) = anywhere.rows(TRIED)
+    assert row.split() == ["trixie", "3.13", "0.81", "0.64", "0.70", "v4-bf16", "133", "numpy", "43,", "boxpresso", "31"]
+    assert len(anywhere.rows(TRIED + TRIED.replace("trixie", "forky"))) == 2
+    with pytest.raises(ValueError, match="does not tell all of trixie"):
+        anywhere.rows(TRIED.replace("first boxes after 701 ms", "killed"))
+    wheels = [
+        tmp_path / f"boxpresso-1-py3-none-{tag}.whl" for tag in ("win_amd64", "manylinux_2_28_x86_64.linux_x86_64")
+    ]
+    for wheel in wheels:
+        with zipfile.ZipFile(wheel, "w") as archive:
+            archive.writestr("boxpresso/device/prebuilt/v3.so", bytes(2_000_000))
+            archive.writestr("boxpresso/net.py", "pass")
+    assert "2.0   kernels compiled ahead 2.00 (2.0), .py 0.00 (0.0)" in anywhere.weight(wheels[0])
+    if sys.platform == "linux" and platform.machine() == "x86_64":
+        assert anywhere.for_this_machine(wheels) == wheels[1]
+    with pytest.raises(SystemExit, match="0 of the wheels are for this machine"):
+        anywhere.for_this_machine(wheels[:1])

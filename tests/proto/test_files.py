@@ -39,10 +39,12 @@ def test_it_is_on_disk_before_it_has_its_name(tmp_path, monkeypatch):
     replace = os.replace
     monkeypatch.setattr(os, "replace", lambda *paths: (order.append("replace"), replace(*paths)))
     write_text(tmp_path / "new" / "a.txt", "text")
-    assert order == ["fsync", "replace", "fsync"]
+    folder = ["fsync"] if os.name == "posix" else []  # Windows opens none
+    assert order == ["fsync", "replace", *folder]
+    order.clear()
     with replacing(tmp_path / "b.txt", lasting=False) as part:
         part.write_text("text")
-    assert order[3:] == ["replace"]
+    assert order == ["replace"]
 
 
 @pytest.mark.skipif(not hasattr(os, "symlink") or os.name != "posix", reason="links and devices are POSIX's")

@@ -2,11 +2,12 @@
 // words for that. A pair lies in 32 bits, so that a vector has as many pairs as floats. Real is float wherever this runs.
 #pragma once
 #include "simd.h"
+#if !defined(__CUDACC__)
+#include "all_vectors.h"  // GCC's part for these instructions needs others, not the same ones in each version
+#endif
 
 #if defined(__AVX512BF16__) && defined(__AVX512F__)
 #define BF16 1
-// All of it, for simd.h takes parts alone: GCC's part for these instructions needs others, not the same ones in each version.
-#include <immintrin.h>
 #elif defined(__aarch64__) && defined(__ARM_FEATURE_BF16_VECTOR_ARITHMETIC)
 #define BF16 1
 #else

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 from .layer import Layer
 
@@ -11,10 +12,9 @@ def refusal(layer: Layer, path: str) -> str:
     """Why a layer may not write to `path`; "" where it may. Links are followed first."""
     if layer.write_below is None:
         return ""
-    target = os.path.realpath(path)
+    target = Path(os.path.realpath(path))
     for folder in layer.write_below:
-        allowed = os.path.realpath(folder)
-        if target != allowed and os.path.commonpath([target, allowed]) == allowed:
+        if Path(os.path.realpath(folder)) in target.parents:
             return ""
     below = ", ".join(map(repr, layer.write_below)) or "no folder"
     return (
