@@ -41,6 +41,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--plan", action="store_true", help="show the steps of a forward at TEST in place of the layers"
     )
+    text = "run the net too, and say in which precision a forward is fastest here: float32, bf16, or with scales int8"
+    parser.add_argument("--fastest", action="store_true", help=text)
     text = "with --plan, a GPU (cuda or cuda:N) that runs the net and whose plan is shown (default: cpu, which runs nothing)"
     parser.add_argument("--device", metavar="D", help=text)
     parser.add_argument("--json", action="store_true", help="print JSON in place of the table")
@@ -59,15 +61,17 @@ def run(args: Namespace) -> int:
         check_place(args.html)
     if args.device not in (None, "cpu") and not args.plan:
         raise ModelError("info runs nothing, and needs no GPU: --device is for --plan")
+    if args.fastest and args.device not in (None, "cpu"):
+        raise ModelError("--fastest is for the CPU")
     options: dict[str, Any] = {"phase": args.phase, "level": args.level, "stages": args.stage}
     options |= {**arguments.of_data(args), **arguments.of_net(args)}
     on_gpu = args.plan and args.device not in (None, "cpu")
     if on_gpu:
         net = timing_net(args.model, backward=False, device=args.device, **options)
     else:
-        net = Net(args.model, device="cpu", lazy=True, **options)
+        net = Net(args.model, device="cpu", lazy=True, precision="fastest" if args.fastest else None, **options)
     report = net.copy_from(args.weights) if args.weights else None
-    for _ in range(FORWARDS if on_gpu else 0):
+    for _ in range(FORWARDS if on_gpu else int(args.fastest)):
         net.forward()
     plan = summarise_plan(net) if args.plan else None
     if args.html:
@@ -135,6 +139,8 @@ def print_json(summary: Summary, report: CopyReport | None, net: Net) -> None:
     whole = asdict(summary) | {"memory": net.memory.parts}
     if report:
         whole["weights"] = asdict(report)
+    if net.precision_times:
+        whole["fastest"] = net.precision_times
     if net.quantization:
         whole["int8"] = json.loads(net.quantization.to_text())
     print(json.dumps(whole, indent=2))
@@ -170,6 +176,9 @@ def print_table(summary: Summary, report: CopyReport | None, net: Net, model: st
         print(f"  unused from the file: {', '.join(report.unused) or 'none'}")
     if net.quantization:
         print_scales(net.quantization)
+    if net.precision_times:
+        first, *others = (f"{kind} ({ms:.3g} ms)" for kind, ms in net.precision_times.items())
+        print(f"fastest here: {first}; {', '.join(others) or 'nothing else was measured'}")
 
 
 def print_scales(scales: Quantization) -> None:

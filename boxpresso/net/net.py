@@ -35,6 +35,7 @@ from ..run.layers import Layers
 from ..run.runner import Runner, can_int8, wants_bf16
 from .batches import Batched, Numpy, assign, set_inputs
 from .count import Count
+from .fastest import measure
 from .gradients import Gradients
 from .memory import Memory
 from .weights import CopyReport, copy_weights, read_weights, save_weights, scales_of
@@ -95,7 +96,8 @@ class Net(Batched):
         the CPU, and all others in float32. "int8" is an error for weights without scales and where 8 bits cannot run; "float32"
         leaves scales alone. "bf16" rounds the factors of convolutions and inner products in such a plan to bfloat16, of 8
         significant bits, and sums in float32, where that is faster; the CPU must have AVX512-BF16 or ARM's BF16. Results then
-        differ by some 1e-2 of the largest value.
+        differ by some 1e-2 of the largest value. "fastest" measures all of these that there are in the first forward, and again
+        after other weights or scales, and takes the fastest; `precision_times` says what was measured.
 
     Attributes
     ----------
@@ -109,6 +111,9 @@ class Net(Batched):
         {layer name: names of blobs}.
     quantization
         By which scales the net runs in 8 bits (`graph.quantization.Quantization`); None where it does not.
+    precision_times
+        With precision="fastest", after a forward: {"float32", "bf16" or "int8": milliseconds}, the one in use first. Where a
+        forward cannot be done several times over (Python layers, data layers), float32 alone, unmeasured (0.0).
 
     Raises
     ------
@@ -158,6 +163,8 @@ class Net(Batched):
         planned = optimize and phase == "TEST" and not self.param.force_backward
         bf16 = wants_bf16(precision, self.device, self.dtype, planned)
         self.quantization: Quantization | None = None
+        self.precision_times: dict[str, float] = {}
+        self._scales: Quantization | None = None  # that "fastest" may choose
         self._make_layers(compiled=not (planned or lazy))  # a plan may need others
         build_all(self.device, self._make_runner(planned, optimize, fast_math, bf16, lazy), self.dtype)
         if self.sources and not lazy:
@@ -314,6 +321,8 @@ class Net(Batched):
             self._make_way(first, last)
         with self._layers.at_work if runner else nullcontext():
             set_inputs(self.blobs, self.inputs, inputs)
+        if runner is not None and self._precision == "fastest" and not self.precision_times:
+            self._choose_precision()
         if runner is None or not runner.run(more):
             self._make_way(first, last)
             self._count.run(None)
@@ -497,12 +506,22 @@ class Net(Batched):
     def _in_int8(self) -> bool:
         """Whether the net may run in 8 bits."""
         able = self._runner is not None and can_int8(self.device, self.dtype, True)
-        return able and self._precision in (None, "int8")
+        return able and self._precision in (None, "int8", "fastest")
+
+    def _choose_precision(self) -> None:
+        """Measures in which precision the net is fastest, and runs in it from now on."""
+        assert isinstance(self._runner, Runner)
+        self.precision_times = measure(self._runner, self._scales)
+        self.quantization = self._scales if next(iter(self.precision_times)) == "int8" else None
 
     def _run_by(self, quantization: Quantization | None) -> None:
         """As `quantize`, of scales that are known to fit."""
         if self._runner is None or not self._in_int8():
             return
+        self._scales, self.precision_times = (
+            quantization,
+            {},
+        )  # with "fastest", which is the fastest is to be found again
         if quantization is not None or self.quantization is not None:
             self._runner.use_int8(quantization.narrow(self._runner.source) if quantization else None)
         self.quantization = quantization

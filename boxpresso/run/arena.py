@@ -196,10 +196,9 @@ class Placement:
         shape, lowering, value = self.shape(step.reads[0]), step.lowering, step.reads[0]
         if lowering is None or len(shape) != 4 or not shape[1] <= lowering.planar:
             return False
-        return (shape[1] > 1 or lowering.takes != LAST) and not {
-            (value, LAST),
-            (value, lowering.takes),
-        } & self.made.keys()
+        if shape[1] == 1:  # both layouts of floats are one
+            return lowering.takes != LAST and (value, lowering.takes) not in self.made
+        return not {(value, LAST), (value, lowering.takes)} & self.made.keys()
 
     def reads(self, step: Step) -> list[Key]:
         """The keys that a lowered step reads."""

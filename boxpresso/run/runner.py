@@ -596,8 +596,16 @@ class Runner:
 
 def wants_bf16(precision: str | None, device: Device, dtype: Any, planned: bool) -> bool:
     """Whether `precision` asks for bfloat16. Raises ModelError for another word, DeviceError where that cannot be."""
-    if precision not in (None, "float32", "bf16", "int8"):
-        raise ModelError(f"precision must be 'float32', 'bf16', 'int8' or None, got {precision!r}")
+    if precision not in (None, "float32", "bf16", "int8", "fastest"):
+        raise ModelError(f"precision must be 'float32', 'bf16', 'int8', 'fastest' or None, got {precision!r}")
+    if precision == "fastest" and not can_int8(device, dtype, planned):
+        raise DeviceError(
+            f"precision='fastest' needs the CPU, float32, phase TEST and optimize; this is {device.describe()}"
+        )
+    if precision == "fastest" and device.reproducible:
+        raise DeviceError(
+            "precision='fastest' is not reproducible: times decide what is rounded (docs/reproducible.md); name one"
+        )
     if precision == "int8" and not can_int8(device, dtype, planned):
         raise DeviceError(
             f"precision='int8' needs the CPU, float32, phase TEST and optimize; this is {device.describe()}"

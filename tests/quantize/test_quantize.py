@@ -334,7 +334,7 @@ def test_precision(made, tmp_path):
     model, weights, net, xs = made
     with pytest.raises(ModelError, match="no scales for 8 bits; make a file that has them with `boxpresso quantize`"):
         Net(str(model), weights, device="cpu", precision="int8")
-    with pytest.raises(ModelError, match="precision must be 'float32', 'bf16', 'int8' or None, got 'int4'"):
+    with pytest.raises(ModelError, match="precision must be 'float32', 'bf16', 'int8', 'fastest' or None, got 'int4'"):
         Net(str(model), weights, device="cpu", precision="int4")
     with pytest.raises(DeviceError, match="precision='int8' needs the CPU, float32, phase TEST and optimize"):
         Net(str(model), device="cpu", precision="int8", dtype=np.float64)

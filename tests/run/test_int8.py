@@ -188,6 +188,26 @@ def test_planes_with_a_number_that_is_not_finite_are_left_to_the_layers(odd):
     assert np.abs(whole[:, :, :6, :17] - exact).max() > 1e-4  # it was in 8 bits before
 
 
+@pytest.mark.parametrize("filters", [1, 3, 20])
+def test_what_a_layer_in_float_gives_is_turned(filters):
+    """One channel is taken as a plane by the convolution itself; more lie with channels last, without gaps."""
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((2, 5, 9, 11)).astype(SINGLE)
+    text = inputs(x.shape) + layer("a", "Convolution", "x", field_of(filters, 1, {}))
+    text += layer("b", "Convolution", "a", field_of(4, 3, {"pad": 1}))
+    params = {
+        "a": (rng.standard_normal((filters, 5, 1, 1)), rng.standard_normal(filters)),
+        "b": (rng.standard_normal((4, filters, 3, 3)).astype(SINGLE), rng.standard_normal(4).astype(SINGLE)),
+    }
+    net = net_in_int8(text, {"x": (-3, 3), "a": (-5, 4), "b": (-9, 9)}, "a", params=params)
+    result = net.forward(["a"], x=x)
+    scale = Scale.of(-5, 4)
+    np.testing.assert_array_equal(result["b"], linear(quantised(result["a"], scale), scale, *params["b"], {"pad": 1}))
+    (program,) = net._runner.describe()
+    turns = [action for action in program.placement.actions if action.kind == "turn" and action.target[1] == INT8]
+    assert len(turns) == (filters > 1)
+
+
 def extremes(rng: np.random.Generator) -> None:
     """Products of the largest numbers, of which two do not fit into 16 bits, and the longest sums."""
     for channels, sign in ((64, 1), (64, -1), (4096, 1), (4096, -1), (59_999, -1)):

@@ -41,6 +41,12 @@ def turn_int8(chain: Chain, source: Last, target: Last, scale: Scale) -> None:
     elif source.scale:
         chain.add(TURN.dequantise, blocks, source.memory, target.memory, sizes)
     else:
+        if source.pitch == target.pitch == target.channels:  # nothing lies between: one plane
+            places *= target.channels
+            blocks = source.images * -(-places // TURN.constants["PLACES"])
+            sizes = TURN.struct(
+                "Int8Turn", **{**sizes.values, "channels": 1, "places": places, "pitch": 0, "byte_pitch": 1}
+            )
         odd = np.zeros(blocks, np.int32)
         chain.flags.append(odd)
         chain.add(TURN.quantise, blocks, source.memory, target.memory, odd, sizes)

@@ -39,7 +39,8 @@ KERNEL quantise(int n, const float* from, uint8_t* to, int* odd, Int8Turn t) {
           none += value - value;
           const Bytes bytes = rounded(value);
           uint8_t* row = rows + (long long)(p) * t.byte_pitch + c;
-          for (int i = 0; i < count; ++i) row[(long long)(i) * t.byte_pitch] = bytes[i];
+          if (t.byte_pitch == 1) store_bytes(row, bytes, count);
+          else for (int i = 0; i < count; ++i) row[(long long)(i) * t.byte_pitch] = bytes[i];
         }
     }
     odd[block] = 0;
