@@ -1,6 +1,7 @@
 """What operators are called with, which kernels they launch and how long they take, by Python's logging.
 
-BOXPRESSO_LOG=info or debug asks for it. Without that nothing here is called: functions are wrapped once, when boxpresso.ops is imported.
+BOXPRESSO_LOG=info or debug asks for it. Without it nothing here is called: functions are wrapped once, when boxpresso.ops is
+imported.
 """
 
 from __future__ import annotations
