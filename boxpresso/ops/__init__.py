@@ -28,6 +28,7 @@ Each `NAME_backward(grad, ...)` takes the gradient of the result and NAME's argu
 
 from __future__ import annotations
 
+from . import log
 from .arrays import reproducible as reproducible
 from .attention import multi_scale_deformable_attn
 from .axes import permute
@@ -127,3 +128,4 @@ crop_and_resize_backward = crop_and_resize.backward
 point_sample_backward = point_sample.backward
 
 OPERATORS: dict[str, Operator[...]] = {name: value for name, value in globals().items() if isinstance(value, Operator)}
+log.start(globals(), __all__)

@@ -138,9 +138,7 @@ def known_kind(x: Any) -> bool:
 
 
 def taken_as_it_is(x: Any, device: Device) -> AnyArray:
-    """`take` of an array of a known kind."""
-    if whole(x):
-        return cast(AnyArray, x)
+    """`take` of an array of a known kind that is not whole: a tensor of torch's, or of a GPU's."""
     return cast(AnyArray, x.numpy()) if device.kind == "cpu" else take(x, device)
 
 

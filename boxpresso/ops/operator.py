@@ -254,7 +254,7 @@ class Call:
     def take(self, inputs: Sequence[Any]) -> None:
         """Takes other arrays of the same kind, shapes and dtypes."""
         self.inputs, self.again = list(inputs), True
-        self.arrays = [a if a is None else arrays.taken_as_it_is(a, self.device) for a in inputs]
+        self.arrays = [a if a is None or arrays.whole(a) else arrays.taken_as_it_is(a, self.device) for a in inputs]
         self.results.like, self.borrowed = inputs[0], False
         if self.cached.user is self.token:
             self.cached.ran = False
@@ -413,7 +413,7 @@ class Call:
 
         with self.cached.lock:
             on_tape = direct and top.count and (isinstance(self.device, Cuda) or self.repeats(keep))
-            self.launch(work, [*self.arrays, ours, places] if on_tape else None, (keep, places is not None))
+            self.launch(work, [*self.arrays, ours, places] if on_tape else None, keep if places is None else "places")
             self.cached.ran = self.cached.user is self.token and places is None
         if keep:  # a backward may look at the result, also where the layer did not run for it
             self.borrow()
