@@ -5,10 +5,11 @@
     python tests/others/run.py --work SCRATCH --like demo PROJECT  # scripts with that in their path
 
 A project is exported into SCRATCH, and nothing of it is changed. Of each project the scripts are taken that make a net, a
-classifier or a solver, in the order of their paths' depth, but for those of a copy of Caffe. A script runs in its own folder,
-without arguments, as `python -m boxpresso.caffe SCRIPT`, for SECONDS at most. Where it asks for a file below SCRATCH that is not
-there, such a file is made: a picture of noise, a mean, a list of pictures, or weights drawn for the net beside it; then it
-runs again, STUBS times at most. The table says how each run stopped and, as far as the words of the error tell, whose that is.
+classifier or a solver, in the order of their paths' depth, but for those of a copy of Caffe. A script runs in its own folder, or
+in the project's where its paths begin there, without arguments, as `python -m boxpresso.caffe SCRIPT`, for SECONDS at most.
+Where it asks for a file below SCRATCH that is not there, such a file is made: a picture of noise, a mean, a list of pictures, or
+weights drawn for a net beside it; then it runs again, STUBS times at most. The table says how each run stopped and, as far as the
+words of the error tell, whose that is.
 
 Scripts of strangers do what they like: run this where that does no harm.
 """
@@ -128,14 +129,14 @@ def stub(path: Path, script: Path) -> bool:
         stub(path.with_name("stub.jpg"), script)
         path.write_text("".join(f"{path.with_name('stub.jpg')} {label}\n" for label in range(4)))
     elif kind == ".caffemodel":
-        weights(path, script)
+        return weights(path, script)
     else:
         return False
     return True
 
 
-def weights(path: Path, script: Path) -> None:
-    """Random weights for a net beside them: one that the script names, else the nearest; an empty file where none builds."""
+def weights(path: Path, script: Path) -> bool:
+    """Random weights for a net beside them: one that the script names, else the nearest; False where none builds."""
     text = script.read_text(encoding="utf-8", errors="replace")
     nets = [
         net for folder in (path.parent, script.parent, *path.parents[:2]) for net in sorted(folder.glob("*.prototxt"))
@@ -150,10 +151,10 @@ def weights(path: Path, script: Path) -> None:
                 made = Net(net, data="shapes", device="cpu", memory_limit=2 << 30)
                 randomise(made)
                 made.save(path)
-                return
+                return True
         except (BoxpressoError, MemoryError):
             continue
-    path.write_bytes(b"\n\x04stub")
+    return False
 
 
 def limits() -> None:
@@ -170,11 +171,12 @@ def run(script: Path, work: Path) -> Result:
         "BOXPRESSO_DEVICE": "cpu",
         "HOME": str(work),
     }
-    command = [sys.executable, "-m", "boxpresso.caffe", script.name]
+    command = [sys.executable, "-m", "boxpresso.caffe", str(script)]
+    folder, root = script.parent, work / script.relative_to(work).parts[0]
     for made in range(STUBS + 1):
         try:
             ended = subprocess.run(
-                command, cwd=script.parent, env=environment, capture_output=True, text=True, errors="replace", timeout=SECONDS,
+                command, cwd=folder, env=environment, capture_output=True, text=True, errors="replace", timeout=SECONDS,
                 stdin=subprocess.DEVNULL, preexec_fn=limits,
             )  # fmt: skip
         except subprocess.TimeoutExpired:
@@ -187,11 +189,14 @@ def run(script: Path, work: Path) -> Result:
         )
         for pattern in MISSING:
             asked = re.search(pattern, reason)
-            at = (script.parent / asked[1]).resolve() if asked else work
+            at = (folder / asked[1]).resolve() if asked else work
             if asked and not at.exists():
                 break
         else:
             return Result(inside, "stopped", reason[:200], made)
+        if folder != root and (root / asked[1]).exists():
+            folder = root  # it means to be run from the project's top
+            continue
         if not at.is_relative_to(work):
             return Result(inside, "stopped", f"theirs: reads {asked[1]}, outside the project", made)
         if not stub(at, script):
