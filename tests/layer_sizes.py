@@ -197,6 +197,7 @@ CASES: list[Case] = [
     Case("L1Loss", "", LOSSES, down=(0, 1), refused={"nc": NO_MEAN}),
     Case("ManhattanLoss", "", LOSSES, down=(0, 1), refused={"nc": NO_MEAN}),
     Case("CTCLoss", "", "k n c, 0: n 2", refused={"nck": NO_MEAN}),
+    Case("SigmoidCrossEntropyBalanceLoss", "", LOSSES, refused={"nc": NO_MEAN}),
     Case("SigmoidCrossEntropyLossWeighted", "", "n c, n c, n c", refused={"nc": NO_MEAN}),
     Case("FocalLoss", "", LABELS, refused={"c": NO_CHANNELS}),
     Case("HingeLoss", "", "n c, 0: n", phase="TRAIN", refused={"nc": NO_MEAN}),

@@ -114,6 +114,11 @@ class Sources:
         """Makes an Input of a data layer."""
         readers = [readers_of(net, name) for name in layer.top]
         tops = data_tops(layer, readers, net.name, sliced(net, layer.top[0]))
+        video = layer.video_data_param
+        if video.new_length and of_volumes(net, layer.top[0]) and len(tops[0].shape) == 4:
+            channels = 1 if video.grayscale else 2 if video.HasField("modality") and video.modality == video.FLOW else 3
+            shape = tops[0].shape[0], channels, video.new_length, *tops[0].shape[2:]
+            tops = [Top(shape, tops[0].role, tops[0].certain), *tops[1:]]
         if rows := rows_of_regions(net, tops):
             tops = [Top((rows, *top.shape[1:]), top.role, top.certain) if top.shape[:1] == (REGIONS,) else top
                     for top in tops]  # fmt: skip
@@ -233,6 +238,17 @@ def readers_of(net: NetParameter, blob: str) -> list[str]:
         if Trait.JOINS in traits:
             followed |= set(layer.bottom)
     return types
+
+
+def of_volumes(net: NetParameter, blob: str) -> bool:
+    """Whether the first convolution that reads a blob, or another shape of it, has a kernel of three sizes."""
+    followed = {blob}
+    for layer in net.layer:
+        if followed & set(layer.bottom):
+            if layer.HasField("convolution_param"):
+                return len(layer.convolution_param.kernel_size) == 3
+            followed |= set(layer.top)
+    return False
 
 
 def sliced(net: NetParameter, blob: str) -> int:

@@ -426,7 +426,7 @@ def _upgrade_volumes(layer: LayerParameter) -> None:
     if layer.HasField("pooling3d_param"):
         _flatten_pooling(layer)
     if kind in ("Pooling", "Pooling3D") and layer.HasField("pooling_param"):
-        kind = _upgrade_pooling(layer, kind)
+        kind = _upgrade_pooling(layer)
     if kind != layer.type:
         layer.type = kind
 
@@ -465,7 +465,7 @@ def _flatten_pooling(layer: LayerParameter) -> None:
     layer.ClearField("pooling3d_param")
 
 
-def _upgrade_pooling(layer: LayerParameter, kind: str) -> str:
+def _upgrade_pooling(layer: LayerParameter) -> str:
     """The type of a pooling layer, whose sizes are brought into one form: lists for volumes, _h and _w for two numbers."""
     p = layer.pooling_param
     for name, (short, along, usual) in _AXES.items():
@@ -475,15 +475,15 @@ def _upgrade_pooling(layer: LayerParameter, kind: str) -> str:
             p.ClearField(f"{short}_shape")
         elif p.HasField("kernel_depth"):
             values[:] = [getattr(p, along), *[getattr(p, name) if p.HasField(name) else usual] * 2]
-        if len(values) == 2 and kind == "Pooling":
+        if len(values) == 2 and layer.type.lower() != "pooling3d":
             setattr(p, f"{short}_h", values[0])
             setattr(p, f"{short}_w", values[1])
             p.ClearField(name)
             p.ClearField(f"{name}_3d")
     for name in ("kernel_depth", "temporal_stride", "temporal_pad"):
         p.ClearField(name)
-    if not any(len(getattr(p, f"{name}_3d")) for name in _AXES) and kind != "Pooling3D":
-        return kind
+    if not any(len(getattr(p, f"{name}_3d")) for name in _AXES) and layer.type.lower() != "pooling3d":
+        return "Pooling"
     for name in _AXES:
         values = getattr(p, f"{name}_3d")
         if p.HasField(name) and not values:

@@ -16,3 +16,15 @@ KERNEL weighted_backward(int n, const Real* x, const Real* target, const Real* w
                          Real scale) {
   GRID_LOOP(i, n) bottom_diff[i] = scale * top_diff[0] * weight[i] * (1 / (1 + exp(-x[i])) - target[i]);
 }
+
+// The weight of a target of 1 is the share of those of 0 in its example, and the other way round; of any other target 0.
+KERNEL balance_weights(int n, const Real* target, Real* weight, int size) {
+  SHARED double part[PARTS];
+  BLOCK_LOOP(row, n) {
+    const Real* t = target + row * size;
+    const double ones = block_sum(part, size, [=](int i) { return t[i] == 1; });
+    const double zeros = block_sum(part, size, [=](int i) { return t[i] == 0; });
+    THREAD_LOOP(i, size)
+      weight[row * size + i] = t[i] == 1 ? Real(zeros / (ones + zeros)) : t[i] == 0 ? Real(ones / (ones + zeros)) : Real(0);
+  }
+}

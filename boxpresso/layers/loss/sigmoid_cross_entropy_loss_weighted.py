@@ -1,11 +1,11 @@
-"""SigmoidCrossEntropyLossWeighted: the cross entropy of yes-or-no targets, each with a weight of its own (LocNet)."""
+"""SigmoidCrossEntropyLossWeighted, SigmoidCrossEntropyBalanceLoss: the cross entropy of yes-or-no targets with weights."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from ...device import Blob, Kernels
-from ..core import Layer
+from ..core import Layer, Trait
 from .normalized_sum import KERNELS, Sum
 
 
@@ -68,6 +68,75 @@ class SigmoidCrossEntropyLossWeighted(Layer, type="SigmoidCrossEntropyLossWeight
         if propagate_down[0]:
             x, target, weight = (blob.data for blob in bottom)
             args = x, target, weight, top[0].diff, bottom[0].diff, 1 / self.batch
+            self.kernels.weighted_backward(bottom[0].count, *args)
+
+    def allow_force_backward(self, index: int) -> bool:
+        return index == 0
+
+
+class SigmoidCrossEntropyBalanceLoss(
+    Layer,
+    type="SigmoidCrossEntropyBalanceLoss",
+    bottoms=2,
+    tops=(0, 1),
+    loss=True,
+    traits=Trait.COMPARES,
+):
+    """top = sum(w (log(1 + e^x) - x t)) / N, where the rarer kind of target weighs more: edges, or a small object.
+
+    In each example, w is the share of targets of 0 for a target of 1, and the share of those of 1 for a target of 0. A
+    target of another value does not count, where the program that the layer is from leaves its gradient without a weight.
+
+    Parameters
+    ----------
+    bottom 0
+        x (N, ...), scores.
+    bottom 1
+        t, as many targets, 0 or 1.
+
+    Returns
+    -------
+    top 0
+        A single number.
+
+    Raises
+    ------
+    LayerError
+        The bottoms differ in their number of elements; an empty batch; a gradient of the targets is asked for.
+
+    Source
+    ------
+    Xie and Tu 2015, Holistically-nested edge detection; kmaninis/OSVOS-caffe and kmaninis/COB.
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> text = 'type: "SigmoidCrossEntropyBalanceLoss"'
+    >>> round(float(run_layer(text, [[0, 0, 0, 0]], [[1, 0, 0, 0]])), 4)  # 1.5 log(2)
+    1.0397
+    """
+
+    kernels, sum_kernels = Kernels("sigmoid_cross_entropy_loss_weighted.cu"), KERNELS
+
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
+        self.need(bottom[0].count > 0, f"a loss over an empty batch (shape {bottom[0].shape}) has no value")
+        fits = bottom[1].count == bottom[0].count
+        self.need(fits, f"bottom 1 must have as many elements as bottom 0, got {bottom[1].shape} and {bottom[0].shape}")
+        self.batch = bottom[0].shape[0] if bottom[0].shape else 1
+        self.weights = self.device.empty((bottom[0].count,), self.dtype)
+        self.sum = Sum(self, bottom[0].count)
+        top[0].reshape()
+
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
+        count, (x, target) = bottom[0].count, (blob.data for blob in bottom)
+        self.kernels.balance_weights(self.batch, target, self.weights, count // self.batch)
+        self.kernels.weighted_terms(self.sum.blocks, x, target, self.weights, self.sum.partial, count)
+        self.sum.join(top[0].data, float(self.batch))
+
+    def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
+        self.need(not propagate_down[1], "targets have no gradient; set propagate_down: false for them")
+        if propagate_down[0]:
+            args = bottom[0].data, bottom[1].data, self.weights, top[0].diff, bottom[0].diff, 1 / self.batch
             self.kernels.weighted_backward(bottom[0].count, *args)
 
     def allow_force_backward(self, index: int) -> bool:

@@ -37,8 +37,8 @@ class NormalizationL2(
     Examples
     --------
     >>> from boxpresso.layers.core import run_layer
-    >>> run_layer('type: "NormalizationL2"', [[3, 4], [0, 0]]).round(4).tolist()
-    [[0.6, 0.8], [0.0, 0.0]]
+    >>> run_layer('type: "NormalizationL2"', [[0, -5], [2, 0], [0, 0]]).tolist()
+    [[0.0, -1.0], [1.0, 0.0], [0.0, 0.0]]
     """
 
     kernels, reads_top = Kernels("normalization_l2.cu"), True

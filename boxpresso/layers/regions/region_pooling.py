@@ -57,8 +57,8 @@ class RegionPooling(
     >>> import numpy as np
     >>> from boxpresso.layers.core import run_layer
     >>> layer = 'type: "RegionPooling" region_pooling_param { pooled_h: 1 pooled_w: 1 offset: 0 }'
-    >>> run_layer(layer, np.arange(25).reshape(1, 1, 5, 5), [[0, 0, 0, 2, 2, 9, 9, 9, 9]]).item()
-    12.0
+    >>> run_layer(layer, np.arange(25).reshape(1, 1, 5, 5), [[0, 0, 0, 2, 2, 9, 9, 9, 9]]).item()  # pixels 1 to 3
+    18.0
     """
 
     kernels = Kernels("region_pooling.cu")

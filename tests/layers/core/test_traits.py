@@ -65,6 +65,7 @@ REAL = {  # bottoms of types to which random numbers say nothing
                                       RNG.uniform(0.1, 0.9, (2, 3, 2, 1, 4, 2)), RNG.uniform(0, 1, (2, 3, 2, 1, 4))],
     "LiftedStructSimilaritySoftmaxLoss": [RNG.standard_normal((3, 2)), [0, 1, 0]],
     "ContrastiveLoss": [[[0.1, 0.2]], [[0.3, 0.1]], [[1]]],
+    "SigmoidCrossEntropyBalanceLoss": [RNG.standard_normal((2, 4)), [[0, 1, 1, 0], [1, 0, 0, 0]]],
 }  # fmt: skip
 REAL["MSDeformAttn"] = REAL["MultiScaleDeformableAttention"]
 NEEDS_ONES = ("Embed", "Gather", "LSTM", "RNN", "BatchReindex")  # of whose bottoms some are numbers of rows

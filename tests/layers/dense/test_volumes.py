@@ -127,6 +127,19 @@ def test_a_pooling_of_two_numbers_has_height_and_width():
     p = parse_net('layer { type: "Pooling" pooling_param { kernel_size: 3 kernel_size: 2 stride: 2 } }').layer[0]
     assert (p.type, p.pooling_param.kernel_h, p.pooling_param.kernel_w, p.pooling_param.stride) == ("Pooling", 3, 2, 2)
 
+    p = parse_net('layer { type: "NdPooling" pooling_param { kernel_shape { dim: [3, 2] } } }').layer[0]
+    assert (p.type, p.pooling_param.kernel_h, p.pooling_param.kernel_w) == ("Pooling", 3, 2)
+
+
+def test_clips_of_frames_are_volumes():
+    text = """layer { name: "d" type: "VideoData" top: "data" top: "label" transform_param { crop_size: 12 }
+            video_data_param { batch_size: 2 new_length: 5 new_height: 16 new_width: 20 } }
+        layer { name: "c" type: "Convolution" bottom: "data" top: "c"
+            convolution_param { num_output: 1 kernel_size: [3, 3, 3] } }"""
+    assert Net(parse_net(text), data="shapes").blobs["data"].shape == (2, 3, 5, 12, 12)
+    flat = text.replace("[3, 3, 3]", "3").replace("new_length: 5", "new_length: 5 modality: RGB num_segments: 1")
+    assert Net(parse_net(flat), data="shapes").blobs["data"].shape == (2, 15, 12, 12)  # frames are channels
+
 
 def test_ends_that_are_padded_differently_are_refused():
     with pytest.raises(ModelError, match="'p': pooling3d_param pads the two ends"):

@@ -32,6 +32,7 @@ LAUNCHES: list[tuple] = [  # for tests/device/test_threaded.py
     ('type: "NormalizationL2"', [ROWS]),
     ('type: "GradientScaler"', [ROWS]),
     ('type: "SigmoidCrossEntropyLossWeighted"', [ROWS, ROWS > 0, ROWS**2], [True, False, False]),
+    ('type: "SigmoidCrossEntropyBalanceLoss"', [ROWS, ROWS > 0], [True, False]),
 ]
 
 
@@ -215,3 +216,20 @@ def test_weighted_cross_entropy(device):
     check_gradient(rig)
     with pytest.raises(LayerError, match="bottom 2 must have as many"):
         Rig('type: "SigmoidCrossEntropyLossWeighted"', [ROWS, targets, weights[:3]])
+
+
+def test_balanced_cross_entropy(device):
+    targets = (ROWS > 0.5).astype(float)
+    targets[2], targets[3, 0] = 0, 255  # one kind alone weighs nothing; another value does not count
+    rig = Rig('type: "SigmoidCrossEntropyBalanceLoss"', [ROWS, targets], device=device, dtype=np.float64)
+    p, wanted = 1 / (1 + np.exp(-ROWS)), 0.0
+    for x, t in zip(p, targets):
+        ones, zeros = (t == 1).sum(), (t == 0).sum()
+        wanted -= (zeros * np.log(x[t == 1]).sum() + ones * np.log(1 - x[t == 0]).sum()) / (ones + zeros)
+    np.testing.assert_allclose(rig.forward()[0], wanted / 9, rtol=1e-10)
+    check_gradient(rig)
+    diff = rig.backward([np.ones(())], [True, False])[0]
+    assert not diff[2].any()
+    assert diff[3, 0] == 0
+    blank = Rig('type: "SigmoidCrossEntropyBalanceLoss"', [ROWS, np.full_like(ROWS, 255)], device=device)
+    assert blank.forward()[0] == 0

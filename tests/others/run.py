@@ -1,0 +1,238 @@
+"""Runs the pycaffe scripts of other projects as they are, on stub data and random weights: which end, and what stops the others.
+
+    python tests/others/run.py --work SCRATCH PROJECT ...          # each a clone, or the git folder of one
+    python tests/others/run.py --work SCRATCH --most 3 PROJECT     # at most three scripts of a project
+    python tests/others/run.py --work SCRATCH --like demo PROJECT  # scripts with that in their path
+
+A project is exported into SCRATCH, and nothing of it is changed. Of each project the scripts are taken that make a net, a
+classifier or a solver, in the order of their paths' depth, but for those of a copy of Caffe. A script runs in its own folder, or
+in the project's where its paths begin there, without arguments, as `python -m boxpresso.caffe SCRIPT`, for SECONDS at most.
+Where it asks for a file below SCRATCH that is not there, such a file is made: a picture of noise, a mean, a list of pictures, or
+weights drawn for a net beside it; then it runs again, STUBS times at most. The table says how each run stopped and, as far as the
+words of the error tell, whose that is.
+
+Scripts of strangers do what they like: run this where that does no harm.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import resource
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
+
+from survey import randomise  # noqa: E402
+
+from boxpresso import BoxpressoError, Net  # noqa: E402
+
+SECONDS, STUBS, BYTES, LARGE = 60, 12, 7 << 30, 4 << 20
+IMPORTS = re.compile(r"^\s*(import caffe\b|from caffe\b)", re.MULTILINE)
+NETS = re.compile(r"caffe\.(Net|Classifier|Detector|SGDSolver|get_solver|AdamSolver|NesterovSolver)\(")
+COPIES = re.compile(
+    r"(^|/)(python|caffe[^/]*|examples|tools|scripts/.*)/(caffe|examples|python|pycaffe|tools|scripts|src)/"
+)
+MISSING = (
+    r"No such file or directory: ['\"]([^'\"\n]+)['\"]", r"cannot read (\S+?): ", r"Could not open file (\S+)",
+    r"imread_\('([^']+)'\)", r"(\S+) does not exist", r"(\S+) not found\.",
+)  # fmt: skip
+PICTURES = {".jpg", ".jpeg", ".png", ".bmp", ".ppm", ".tif"}
+THEIRS = (  # how an error ends that is not ours to mend, and what the table says
+    (r"No module named '(?!caffe)([\w.]+)'", "needs the module {}"),
+    (r"(?:error: the following arguments|usage:|Usage:|IndexError: list index out of range)", "needs arguments"),
+    (r"cannot import name '(\w+)' from '(?!caffe)", "needs another version of a module ({})"),
+    (r"Rebuild the library with|no display|could not connect to display", "needs a display"),
+)
+
+
+class Result(NamedTuple):
+    """How a script ended: "ended", "ran on" for one that was still running, "stopped"."""
+
+    script: str
+    outcome: str
+    reason: str
+    stubs: int
+
+
+def export(project: Path, work: Path) -> tuple[Path, str]:
+    """The files of a project below `work`, but for large ones, and its commit."""
+    git = project / ".git" if (project / ".git").is_dir() else project
+    name = project.parent.name if project.name in (".git", "repo") else project.name
+    to = work / name.replace("/", "+")
+    commit = subprocess.run(
+        ["git", "--git-dir", git, "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True
+    )
+    if to.exists():
+        return to, commit.stdout.strip()
+    to.mkdir(parents=True)
+    listed = subprocess.run(
+        ["git", "--git-dir", git, "ls-tree", "-rlz", "HEAD"], capture_output=True, text=True, check=True
+    )
+    with subprocess.Popen(
+        ["git", "--git-dir", git, "cat-file", "--batch"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as reader:
+        for entry in filter(None, listed.stdout.split("\0")):
+            meta, inside = entry.split("\t", 1)
+            mode, kind, blob, size = meta.split()
+            if kind != "blob" or mode == "120000" or not size.isdecimal() or int(size) > LARGE:
+                continue  # submodules, links, what a snapshot lacks
+            reader.stdin.write(f"{blob}\n".encode())
+            reader.stdin.flush()
+            if b"missing" in reader.stdout.readline():
+                continue
+            data = reader.stdout.read(int(size) + 1)[:-1]
+            path = to / inside
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
+    return to, commit.stdout.strip()
+
+
+def scripts(project: Path, most: int, like: str) -> list[Path]:
+    """The scripts of a project that make a net with pycaffe, those nearest its top first."""
+    found = []
+    for path in project.rglob("*.py"):
+        inside = str(path.relative_to(project))
+        if COPIES.search(inside) or like not in inside or path.stat().st_size > 1 << 20:
+            continue
+        text = path.read_text(encoding="utf-8", errors="replace")
+        if IMPORTS.search(text) and NETS.search(text):
+            found.append(path)
+    return sorted(found, key=lambda path: (len(path.parts), str(path)))[:most]
+
+
+def stub(path: Path, script: Path) -> bool:
+    """Makes a file that a script asks for; whether it is of a kind that can be made."""
+    kind, rng = path.suffix.lower(), np.random.default_rng(0)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if kind in PICTURES:
+        from PIL import Image
+
+        Image.fromarray(rng.integers(0, 255, (240, 320, 3), np.uint8)).save(path)
+    elif kind == ".npy":
+        np.save(path, np.full((3, 256, 256), 110.0))
+    elif kind == ".binaryproto":
+        from boxpresso.proto import BlobProto
+
+        path.write_bytes(
+            BlobProto(num=1, channels=3, height=256, width=256, data=[110.0] * (3 << 16)).SerializeToString()
+        )
+    elif kind in (".txt", ".list", ".lst"):
+        stub(path.with_name("stub.jpg"), script)
+        path.write_text("".join(f"{path.with_name('stub.jpg')} {label}\n" for label in range(4)))
+    elif kind == ".caffemodel":
+        return weights(path, script)
+    else:
+        return False
+    return True
+
+
+def weights(path: Path, script: Path) -> bool:
+    """Random weights for a net beside them: one that the script names, else the nearest; False where none builds."""
+    text = script.read_text(encoding="utf-8", errors="replace")
+    nets = [
+        net for folder in (path.parent, script.parent, *path.parents[:2]) for net in sorted(folder.glob("*.prototxt"))
+    ]
+    order = sorted(
+        dict.fromkeys(nets), key=lambda net: (net.name not in text, "deploy" not in net.name, nets.index(net))
+    )
+    for net in order[:6]:
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                made = Net(net, data="shapes", device="cpu", memory_limit=2 << 30)
+                randomise(made)
+                made.save(path)
+                return True
+        except (BoxpressoError, MemoryError):
+            continue
+    return False
+
+
+def limits() -> None:
+    resource.setrlimit(resource.RLIMIT_AS, (BYTES, BYTES))
+
+
+def run(script: Path, work: Path) -> Result:
+    """Runs one script, and makes what it asks for."""
+    inside = str(script.relative_to(work))
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(ROOT),
+        "MPLBACKEND": "Agg",
+        "BOXPRESSO_DEVICE": "cpu",
+        "HOME": str(work),
+    }
+    command = [sys.executable, "-m", "boxpresso.caffe", str(script)]
+    folder, root = script.parent, work / script.relative_to(work).parts[0]
+    for made in range(STUBS + 1):
+        try:
+            ended = subprocess.run(
+                command, cwd=folder, env=environment, capture_output=True, text=True, errors="replace", timeout=SECONDS,
+                stdin=subprocess.DEVNULL, preexec_fn=limits,
+            )  # fmt: skip
+        except subprocess.TimeoutExpired:
+            return Result(inside, "ran on", f"still running after {SECONDS} s", made)
+        if ended.returncode == 0:
+            return Result(inside, "ended", "", made)
+        words = (ended.stderr.strip() or ended.stdout.strip()).splitlines()
+        reason = next(
+            (line for line in reversed(words) if line.strip() and not line.startswith(" ")), f"code {ended.returncode}"
+        )
+        for pattern in MISSING:
+            asked = re.search(pattern, reason)
+            at = (folder / asked[1]).resolve() if asked else work
+            if asked and not at.exists():
+                break
+        else:
+            return Result(inside, "stopped", reason[:200], made)
+        if folder != root and (root / asked[1]).exists():
+            folder = root  # it means to be run from the project's top
+            continue
+        if not at.is_relative_to(work):
+            return Result(inside, "stopped", f"theirs: reads {asked[1]}, outside the project", made)
+        if not stub(at, script):
+            return Result(inside, "stopped", f"theirs: reads {asked[1]}, which is not published", made)
+    return Result(inside, "stopped", f"asks for more than {STUBS} files", STUBS)
+
+
+def whose(result: Result) -> str:
+    """The reason, with the word "theirs" before one that is not ours to mend."""
+    for pattern, words in THEIRS:
+        if found := re.search(pattern, result.reason):
+            return "theirs: " + words.format(*found.groups())
+    return result.reason
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("projects", nargs="+", type=Path)
+    parser.add_argument("--work", type=Path, required=True, help="the scratch folder")
+    parser.add_argument("--most", type=int, default=2, help="scripts of a project")
+    parser.add_argument("--like", default="", help="what a script's path has in it")
+    args = parser.parse_args(arguments)
+    work, counts = args.work.resolve(), {"ended": 0, "ran on": 0, "theirs": 0, "stopped": 0}
+    print("| project | commit | script | outcome | stubs | what stopped it |\n|---|---|---|---|---|---|", flush=True)
+    for project in args.projects:
+        folder, commit = export(project, work)
+        for script in scripts(folder, args.most, args.like):
+            result = run(script, work)
+            reason = whose(result).replace("|", "\\|").replace(str(work), "")
+            counts["theirs" if reason.startswith("theirs") else result.outcome] += 1
+            name, _, inside = result.script.partition("/")
+            row = name.replace("+", "/"), commit, inside, result.outcome, result.stubs, reason
+            print("| " + " | ".join(map(str, row)) + " |", flush=True)
+    print(", ".join(f"{name}: {count}" for name, count in counts.items()))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
