@@ -20,7 +20,7 @@ from starlette.exceptions import HTTPException
 
 from .. import __version__
 from ..proto.errors import BoxpressoError, DeviceLost
-from . import kserve, schemas
+from . import deepstack, kserve, schemas
 from .answers import public
 from .blobs import PER_PAGE, View
 from .examples import Examples
@@ -172,6 +172,18 @@ class Api:
             return lambda: self.model.detect(picture_of(body or b"", request.headers), wanted)
 
         return await self.run(request, work_on, picture is None and example is None)
+
+    async def deepstack(self, request: Request) -> Response:
+        """The detections of a picture, as DeepStack answers."""
+
+        def work_on(body: bytes | None) -> Callable[[], Any]:
+            def work() -> dict[str, Any]:
+                data, least = deepstack.read_request(body or b"", request.headers)
+                return deepstack.answer(self.model.detect(data, Wanted(least)))
+
+            return work
+
+        return await self.run(request, work_on, True, types=["multipart/form-data"])
 
     # The Open Inference Protocol
 
@@ -511,6 +523,7 @@ def create_app(
         "/api/open", api.open, methods=["POST"], response_class=JSONResponse, responses=schemas.OPEN,
         openapi_extra={"requestBody": schemas.MODEL_FILES},
     )  # fmt: skip
+    app.add_api_route("/v1/vision/detection", api.deepstack, methods=["POST"], include_in_schema=False)
     for model_path in ("/v2/models/{name}", "/v2/models/{name}/versions/{version}"):
         get(model_path, api.v2_model, include_in_schema=False)
         get(f"{model_path}/ready", api.v2_model_ready, include_in_schema=False)

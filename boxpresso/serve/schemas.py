@@ -79,7 +79,7 @@ BODY = {
     "content": {"multipart/form-data": {"schema": table({"file": FILE})}, "image/*": {"schema": FILE}},
 }
 MODEL_FILES = {
-    "description": "the files of a model: a .prototxt, its .caffemodel or .h5, and a .txt with the names of classes; none with `name`",
+    "description": "the files of a model: .prototxt, .caffemodel or .h5, and a .txt with names of classes; none with `name`",
     "content": {"multipart/form-data": {"schema": table({"file": array(FILE)})}},
 }
 SHAPE = array(INTEGER)
