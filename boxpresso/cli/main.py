@@ -114,8 +114,8 @@ class Parser(argparse.ArgumentParser):
         return parsed
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """As argparse's; but options may also stand among the words of a verb, as in `detect MODEL WEIGHTS --threshold 0.3 IMAGE`,
-        where argparse would have given all places away before it."""
+        """As argparse's; but options may also stand among the words of a verb: of `detect MODEL WEIGHTS --threshold 0.3 IMAGE`
+        argparse would have given all places away before the option."""
         if self._subparsers is not None or self.inside:
             return super().parse_known_args(args, namespace)
         self.inside = True  # argparse asks this method again
