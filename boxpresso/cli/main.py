@@ -96,6 +96,8 @@ class Help(argparse.RawDescriptionHelpFormatter):
 class Parser(argparse.ArgumentParser):
     """A parser whose errors offer the nearest verb or option, and say where the help is."""
 
+    inside = False  # whether it is parsing
+
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
         """As argparse's; what is left over is told by the verb's own parser, which knows the options."""
         parsed, rest = self.parse_known_args(args, namespace)
@@ -110,6 +112,17 @@ class Parser(argparse.ArgumentParser):
             name = unknown[0].partition("=")[0]
             own.error(f"there is no option {name}{nearest(name, known)}")
         return parsed
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """As argparse's; but options may also stand among the words of a verb: of `detect MODEL WEIGHTS --threshold 0.3 IMAGE`
+        argparse would have given all places away before the option."""
+        if self._subparsers is not None or self.inside:
+            return super().parse_known_args(args, namespace)
+        self.inside = True  # argparse asks this method again
+        try:
+            return self.parse_known_intermixed_args(args, namespace)
+        finally:
+            self.inside = False
 
     def shorten_usage(self) -> None:
         """Of the usage only what must be said stays: there are too many options to read in it."""

@@ -8,13 +8,17 @@ import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..proto.errors import BoxpressoError, DeviceLost
 from . import arguments
-from .model import MODEL, open_detector
+from .model import MODEL, open_detector, recipe
 from .output import complain, warn
+
+if TYPE_CHECKING:
+    from ..detection import Detector
 
 NAME = "serve"
 SHORT = "look at the boxes of a model on a page of this machine"
@@ -26,6 +30,8 @@ net's layers, and what each of them gives. Programs send pictures to
 'boxpresso[serve]'.
 
 MODEL, WEIGHTS and the options of the detector are those of boxpresso detect.
+Without MODEL the page begins with the choice of one: a public model by its
+name, or a prototxt and its weights, which are dropped there.
 
 There is no password: without --host only this machine reaches the page, and
 pages of other sites do not. Nothing of a picture is written to a disk. Ctrl-C
@@ -33,6 +39,7 @@ ends it.
 """
 EPILOG = """\
 examples:
+  boxpresso serve --open
   boxpresso serve ultralight-face --open
   boxpresso serve deploy.prototxt ssd300.caffemodel --open
   boxpresso serve models/mtcnn --examples photos --port 0
@@ -44,7 +51,7 @@ NEEDED = ("fastapi", "uvicorn", "python_multipart")
 def add_arguments(parser: ArgumentParser) -> None:
     """Adds the arguments of the verb."""
     add = parser.add_argument
-    add("model", metavar="MODEL", help=MODEL)
+    add("model", metavar="MODEL", nargs="?", help=f"{MODEL}; none: it is chosen on the page")
     add("weights", metavar="WEIGHTS", nargs="?", help="its weights, a .caffemodel or .h5; none for a folder")
     common = parser.add_argument_group("common options")
     add = common.add_argument
@@ -82,6 +89,7 @@ def run(args: Namespace) -> int:
     if missing:
         raise BoxpressoError(f"serve needs {', '.join(missing)}: pip install 'boxpresso[serve]'")
     from ..serve.examples import Examples
+    from ..serve.opening import Opening
     from ..serve.options import Options, is_loopback
     from ..serve.server import Server, bind, serve
 
@@ -92,11 +100,14 @@ def run(args: Namespace) -> int:
     Examples(options.examples, options.max_upload)  # what is wrong is said before the model is read
     listener = bind(args.host, args.port)
     try:
-        detector = open_detector(args)
-        name = Path(args.model.split(",")[0]).name or Path(args.model).resolve().name
-        files = [path for given in (args.model, args.weights or "") for path in given.split(",")]
-        server = Server(detector, name, options, listener, complain, files)
-        server.model.warm()
+        detector = open_detector(args) if args.model is not None else None
+        given = (args.model or "", args.weights or "")
+        name = Path(given[0].split(",")[0]).name or Path(given[0]).resolve().name if detector is not None else ""
+        files = [path for each in given for path in each.split(",") if path]
+        opening = Opening(partial(opened, args)) if detector is None else None
+        server = Server(detector, name, options, listener, complain, files, opening)
+        if detector is not None:
+            server.model.warm()
     except BaseException:
         listener.close()
         raise
@@ -104,9 +115,9 @@ def run(args: Namespace) -> int:
         warn(f"{args.host} is reached from other machines, and there is no password: whoever reaches it may use it")
 
     def started() -> None:
-        print(detector.describe())
+        print(detector.describe() if detector is not None else "no model yet: choose one on the page")
         also = "" if server.grpc is None else f", and over gRPC at {server.grpc}"
-        print(f"{name} is served at {server.url}{also} (Ctrl-C ends it)", flush=True)
+        print(f"{name or 'the page'} is served at {server.url}{also} (Ctrl-C ends it)", flush=True)
 
     if serve(server, started, args.open):
         return 0
@@ -114,6 +125,12 @@ def run(args: Namespace) -> int:
         raise DeviceLost("the GPU has failed, and this process cannot use it any more: start the server anew")
     warn("the GPU has failed, and the server is started anew")
     start_anew([*args.words, "--port", server.url.rstrip("/").rpartition(":")[2]])
+
+
+def opened(args: Namespace, model: Any, weights: Any, labels: Any) -> Detector:
+    """The Detector of a model that is chosen on the page, with the settings of the command."""
+    chosen = {"model": str(model), "weights": None if weights is None else str(weights)}
+    return recipe(Namespace(**{**vars(args), **chosen, "labels": labels or args.labels}))()
 
 
 def start_anew(words: Sequence[str]) -> NoReturn:

@@ -20,14 +20,15 @@ from starlette.exceptions import HTTPException
 
 from .. import __version__
 from ..proto.errors import BoxpressoError, DeviceLost
-from . import kserve, schemas
+from . import deepstack, kserve, schemas
 from .answers import public
 from .blobs import PER_PAGE, View
 from .examples import Examples
 from .guard import Application, Guard
 from .model import Model, Wanted
+from .opening import Opening
 from .options import Options, Refusal
-from .upload import Left, Uploads, check_type, picture_of
+from .upload import Left, Uploads, check_type, files_of, picture_of
 from .worker import Worker
 
 TYPES = {
@@ -42,6 +43,8 @@ STATIC = {
     if Path(file.name).suffix in TYPES
 }
 
+NO_MODEL = "no model has been chosen yet: choose one on the page, or send one to /api/open"
+OPENING = 600.0  # seconds that a model may take to be fetched, read and compiled
 TOGETHER = 8  # times the bytes of an upload: what those that are being received may hold
 LABELS = Query(None, description="only these classes, names or numbers, with commas between them")
 
@@ -52,22 +55,51 @@ class Api:
     Parameters
     ----------
     model
-        What is served.
+        What is served; None where it is chosen on the page.
     worker
         The thread that runs it.
     options
         The limits.
     report
         Given each error that is not the client's, whole; the client gets it without paths.
+    opening
+        What opens models that are chosen on the page; None where the model stays.
     """
 
-    def __init__(self, model: Model, worker: Worker, options: Options, report: Callable[[object], None]) -> None:
-        self.model, self.worker, self.options, self.report = model, worker, options, report
+    def __init__(
+        self,
+        model: Model | None,
+        worker: Worker,
+        options: Options,
+        report: Callable[[object], None],
+        opening: Opening | None = None,
+    ) -> None:
+        self.worker, self.options, self.report, self.opening = worker, options, report, opening
         self.examples = Examples(options.examples, options.max_upload)
-        self.batcher = kserve.Batcher(model, options.batch)
+        self.use(model)
         self.uploads = Uploads(options.max_upload, TOGETHER * options.max_upload)
+        self.models = Uploads(options.max_model, options.max_model)
         self.busy = 0  # requests that wait or run, whose bodies are there
         self.lost = threading.Event()  # set when this process cannot use its GPU any more
+
+    def use(self, model: Model | None) -> None:
+        """Serves a model from now on."""
+        self.current = model
+        self.batches = kserve.Batcher(model, self.options.batch) if model is not None else None
+
+    @property
+    def model(self) -> Model:
+        """What is served. Raises Refusal with 409 where none has been chosen yet."""
+        if self.current is None:
+            raise Refusal(409, NO_MODEL)
+        return self.current
+
+    @property
+    def batcher(self) -> kserve.Batcher:
+        """Of the model. Raises Refusal as `model`."""
+        if self.batches is None:
+            raise Refusal(409, NO_MODEL)
+        return self.batches
 
     # The page
 
@@ -83,12 +115,39 @@ class Api:
 
     async def health(self) -> Response:
         """Whether the server answers, and how many requests it works on."""
-        return JSONResponse({"status": "ok", "model": self.model.name, "busy": self.busy, "version": __version__})
+        name = self.current.name if self.current is not None else None
+        return JSONResponse({"status": "ok", "model": name, "busy": self.busy, "version": __version__})
 
     async def about(self) -> Response:
         """The model: its decoder, classes, preparation and layers; and the limits of this server."""
         limits = {"upload_bytes": self.options.max_upload, "seconds": self.options.timeout}
-        return JSONResponse({**self.model.description, "limits": limits, "examples": self.examples.names})
+        limits.update({"model_bytes": self.options.max_model} if self.opening else {})
+        choices = self.opening.choices if self.opening else []
+        model = self.current.description if self.current is not None else {"model": None}
+        return JSONResponse({**model, "limits": limits, "examples": self.examples.names, "choices": choices})
+
+    async def open(
+        self,
+        request: Request,
+        name: str | None = Query(None, description="a public model; without it the body has the files"),
+    ) -> Response:
+        """Takes a model from now on, on a server that began without one: a public one, or a prototxt and its weights."""
+        opening = self.opening
+        if opening is None:
+            return refused(Refusal(403, "this server was started with a model, and keeps it"))
+
+        def work_on(body: bytes | None) -> Callable[[], Any]:
+            if name is not None:
+                return lambda: opening.by_name(name)
+            kind = request.headers.get("content-type", "")
+            return lambda: opening.of_files(files_of(body or b"", kind))
+
+        def answer(model: Model) -> Response:
+            self.use(model)
+            return JSONResponse({"model": model.name})
+
+        form = ["multipart/form-data"]
+        return await self.run(request, work_on, name is None, answer, form, self.models, OPENING)
 
     async def detect(
         self,
@@ -114,6 +173,18 @@ class Api:
 
         return await self.run(request, work_on, picture is None and example is None)
 
+    async def deepstack(self, request: Request) -> Response:
+        """The detections of a picture, as DeepStack answers."""
+
+        def work_on(body: bytes | None) -> Callable[[], Any]:
+            def work() -> dict[str, Any]:
+                data, least = deepstack.read_request(body or b"", request.headers)
+                return deepstack.answer(self.model.detect(data, Wanted(least)))
+
+            return work
+
+        return await self.run(request, work_on, True, types=["multipart/form-data"])
+
     # The Open Inference Protocol
 
     async def v2(self) -> Response:
@@ -126,6 +197,8 @@ class Api:
 
     async def v2_ready(self) -> Response:
         """200 while the server can answer requests."""
+        if self.current is None:
+            return refused(Refusal(409, NO_MODEL))
         return JSONResponse({"ready": True})
 
     async def v2_model(self, name: str, version: str = "") -> Response:
@@ -140,19 +213,20 @@ class Api:
         """The detections of the pictures of a request; pictures of requests that wait go through the net together."""
         if refusal := self.v2_refusal(name, version):
             return refusal
+        model, batcher = self.model, self.batcher
         tickets: list[kserve.Ticket] = []
 
         def work_on(body: bytes | None) -> Callable[[], Any]:
-            ticket = self.batcher.enter(partial(kserve.read_request, body or b"", request.headers))
+            ticket = batcher.enter(partial(kserve.read_request, body or b"", request.headers))
             tickets.append(ticket)
-            return lambda: kserve.answer(self.model.name, *self.batcher.answer(ticket))
+            return lambda: kserve.answer(model.name, *batcher.answer(ticket))
 
         try:
             types = ("", "application/json", "application/octet-stream")
             return await self.run(request, work_on, True, lambda made: Response(made[0], headers=made[1]), types)
         finally:
             for ticket in tickets:
-                self.batcher.leave(ticket)
+                batcher.leave(ticket)
 
     def v2_refusal(self, name: str, version: str) -> Response | None:
         """404 for another model or version than the one that is served, else None."""
@@ -229,6 +303,8 @@ class Api:
         body: bool = False,
         answer: Callable[[Any], Response] = JSONResponse,
         types: Sequence[str] | None = None,
+        uploads: Uploads | None = None,
+        seconds: float | None = None,
     ) -> Response:
         """The answer of work in the worker's thread, or the error in its place.
 
@@ -242,9 +318,13 @@ class Api:
             Makes the response of what the work gives.
         types
             Of the body; None for those of a picture.
+        uploads
+            What reads the body; by default as large as a picture may be.
+        seconds
+            That it may take; by default as the options say.
         """
         try:
-            return answer(await self.result(request, work_on, body, types))
+            return answer(await self.result(request, work_on, body, types, uploads or self.uploads, seconds))
         except BaseException as error:
             return refused(self.refusal(error))
 
@@ -261,7 +341,7 @@ class Api:
             return Refusal(503, "the GPU has failed, and the server ends; send it again later", 5)
         if isinstance(error, BoxpressoError):
             self.report(error)
-            return Refusal(500, public(str(error), *self.model.paths))
+            return Refusal(500, public(str(error), *(self.current.paths if self.current is not None else ())))
         if isinstance(error, asyncio.CancelledError) and self.worker.closed:
             return Refusal(503, "the server is shutting down")
         if isinstance(error, MemoryError):
@@ -279,27 +359,31 @@ class Api:
         request: Request,
         work_on: Callable[[bytes | None], Callable[[], Any]],
         body: bool,
-        types: Sequence[str] | None = None,
+        types: Sequence[str] | None,
+        uploads: Uploads,
+        seconds: float | None,
     ) -> Any:
         """What the work gives. Raises Refusal with 504 where body and work together take too long."""
-        end = time.monotonic() + self.options.timeout
+        seconds = self.options.timeout if seconds is None else seconds
+        end = time.monotonic() + seconds
         data = None
         if body:
             check_type(request.headers, types)
             self.check_busy()  # before it is sent for nothing
             try:
-                data = await asyncio.wait_for(self.uploads.read(request.receive, request.headers), self.options.timeout)
+                data = await asyncio.wait_for(uploads.read(request.receive, request.headers), seconds)
             except asyncio.TimeoutError:
-                raise self.late() from None
+                raise self.late(seconds) from None
         leaving = asyncio.ensure_future(left(request))
         try:
-            return await self.queue(lambda: work_on(data), end, leaving)
+            return await self.queue(lambda: work_on(data), end, leaving, seconds)
         finally:
             leaving.cancel()
 
-    def late(self) -> Refusal:
-        """For a request that takes too long."""
-        return Refusal(504, f"the request took longer than {self.options.timeout:g} seconds (--timeout), and was ended")
+    def late(self, seconds: float | None = None) -> Refusal:
+        """For a request that takes longer than some seconds, by default those of the options."""
+        most = self.options.timeout if seconds is None else seconds
+        return Refusal(504, f"the request took longer than {most:g} seconds (--timeout), and was ended")
 
     def check_busy(self) -> None:
         """Raises Refusal with 503 where too many requests wait."""
@@ -307,7 +391,11 @@ class Api:
             raise Refusal(503, f"the server is busy: {self.busy} requests are before this one; try again later", 1)
 
     async def queue(
-        self, work_on: Callable[[], Callable[[], Any]], end: float, leaving: asyncio.Future[None] | None = None
+        self,
+        work_on: Callable[[], Callable[[], Any]],
+        end: float,
+        leaving: asyncio.Future[None] | None = None,
+        seconds: float | None = None,
     ) -> Any:
         """What work gives in the worker's thread, in its turn.
 
@@ -319,6 +407,8 @@ class Api:
             Of `time.monotonic`, when nobody waits for it any more.
         leaving
             Done when the client has left; a caller that is cancelled then needs none.
+        seconds
+            What `end` was chosen by, for the error; by default as the options say.
 
         Raises
         ------
@@ -330,11 +420,13 @@ class Api:
         self.check_busy()
         self.busy += 1
         try:
-            return await self.work(work_on(), end, leaving)
+            return await self.work(work_on(), end, leaving, seconds)
         finally:
             self.busy -= 1
 
-    async def work(self, work: Callable[[], Any], end: float, leaving: asyncio.Future[None] | None) -> Any:
+    async def work(
+        self, work: Callable[[], Any], end: float, leaving: asyncio.Future[None] | None, seconds: float | None
+    ) -> Any:
         """`queue`, of a request that has its place."""
         job = self.worker.submit(work)
         result = asyncio.wrap_future(job.future)
@@ -347,9 +439,9 @@ class Api:
                 return result.result()
             if leaving and leaving.done():
                 raise Left
-            raise self.late()
+            raise self.late(seconds)
         except TimeoutError:  # the worker's own, of a job that was interrupted
-            raise self.late() from None
+            raise self.late(seconds) from None
         finally:
             if not result.done():
                 self.worker.give_up(job)
@@ -397,12 +489,16 @@ async def invalid(request: Request, error: Any) -> Response:
 
 
 def create_app(
-    model: Model, worker: Worker, options: Options, report: Callable[[object], None]
+    model: Model | None,
+    worker: Worker,
+    options: Options,
+    report: Callable[[object], None],
+    opening: Opening | None = None,
 ) -> tuple[Application, Api]:
     """The application behind its guard, and its answers; see `Api`."""
-    api = Api(model, worker, options, report)
+    api = Api(model, worker, options, report, opening)
     app = FastAPI(
-        title="Boxpresso", version=__version__, summary=f"Detections of {model.name}",
+        title="Boxpresso", version=__version__, summary=f"Detections of {model.name if model is not None else 'a model'}",
         docs_url=None, redoc_url=None,  # FastAPI's pages of them would load scripts from elsewhere
         exception_handlers={HTTPException: http_error, RequestValidationError: invalid},
     )  # fmt: skip
@@ -423,6 +519,11 @@ def create_app(
         "/api/detect", api.detect, methods=["POST"], response_class=JSONResponse, responses=schemas.DETECT,
         openapi_extra={"requestBody": schemas.BODY},
     )  # fmt: skip
+    app.add_api_route(
+        "/api/open", api.open, methods=["POST"], response_class=JSONResponse, responses=schemas.OPEN,
+        openapi_extra={"requestBody": schemas.MODEL_FILES},
+    )  # fmt: skip
+    app.add_api_route("/v1/vision/detection", api.deepstack, methods=["POST"], include_in_schema=False)
     for model_path in ("/v2/models/{name}", "/v2/models/{name}/versions/{version}"):
         get(model_path, api.v2_model, include_in_schema=False)
         get(f"{model_path}/ready", api.v2_model_ready, include_in_schema=False)

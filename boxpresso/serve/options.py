@@ -30,6 +30,8 @@ class Options:
         A folder whose pictures the page offers, or None.
     batch
         Pictures of requests of the Open Inference Protocol that go through the net together.
+    max_model
+        Bytes of the files of a model that is chosen on the page of a server that began without one.
     grpc_port
         Where the Open Inference Protocol is spoken over gRPC, 0 for any port that is free; None for nowhere.
     """
@@ -43,6 +45,7 @@ class Options:
     examples: str | None = None
     batch: int = 8
     grpc_port: int | None = None
+    max_model: int = 1 << 30
 
 
 class Refusal(BoxpressoError):

@@ -18,8 +18,9 @@ from .options import Refusal, address_of
 
 SERVICE = "inference.GRPCInferenceService"
 CODES = {  # of the statuses of HTTP
-    400: grpc.StatusCode.INVALID_ARGUMENT, 404: grpc.StatusCode.NOT_FOUND, 413: grpc.StatusCode.RESOURCE_EXHAUSTED,
-    422: grpc.StatusCode.INVALID_ARGUMENT, 503: grpc.StatusCode.UNAVAILABLE, 504: grpc.StatusCode.DEADLINE_EXCEEDED,
+    400: grpc.StatusCode.INVALID_ARGUMENT, 404: grpc.StatusCode.NOT_FOUND, 409: grpc.StatusCode.FAILED_PRECONDITION,
+    413: grpc.StatusCode.RESOURCE_EXHAUSTED, 422: grpc.StatusCode.INVALID_ARGUMENT,
+    503: grpc.StatusCode.UNAVAILABLE, 504: grpc.StatusCode.DEADLINE_EXCEEDED,
 }  # fmt: skip
 HEAD = 1 << 16  # bytes of a message beside the files or pixels, which may have the bytes of an upload
 CONTENTS = {"FP32": "fp32_contents", "INT64": "int64_contents", "INT32": "int_contents", "BYTES": "bytes_contents"}
@@ -43,7 +44,7 @@ class Service:
 
     async def ServerReady(self, request: Any) -> Any:
         """Whether it can answer requests."""
-        return messages.ServerReadyResponse(ready=not self.api.worker.closed)
+        return messages.ServerReadyResponse(ready=self.api.current is not None and not self.api.worker.closed)
 
     async def ModelReady(self, request: Any) -> Any:
         """Whether the model is served."""

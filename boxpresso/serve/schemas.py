@@ -32,8 +32,8 @@ def answers(description: str, schema: dict[str, Any], *errors: int) -> dict[int 
 WHY = {
     400: "not a picture, or a broken one",
     403: "a Host or an Origin that is not allowed",
-    404: "no such blob, net or page",
-    409: "no picture has been sent yet",
+    404: "no such blob, net, page or public model",
+    409: "no picture has been sent yet, or no model has been chosen",
     410: "the picture is no longer remembered",
     413: "the upload or its picture is too large",
     415: "a body of a type that is no picture",
@@ -78,11 +78,16 @@ BODY = {
     "description": "the picture: a file of multipart/form-data, or the body itself; none with `picture` or `example`",
     "content": {"multipart/form-data": {"schema": table({"file": FILE})}, "image/*": {"schema": FILE}},
 }
+MODEL_FILES = {
+    "description": "the files of a model: .prototxt, .caffemodel or .h5, and a .txt with names of classes; none with `name`",
+    "content": {"multipart/form-data": {"schema": table({"file": array(FILE)})}},
+}
 SHAPE = array(INTEGER)
 SPAN = {name: {"oneOf": [NUMBER, {"type": "null"}]} for name in ("min", "mean", "max")}
 NAMED = {"model": TEXT, "net": INTEGER, "picture": TEXT}
 HEALTH = answers("it answers", table({"status": TEXT, "model": TEXT, "busy": INTEGER, "version": TEXT}))
 MODEL = answers("the model", {"type": "object"})
+OPEN = answers("the model is served from now on", table({"model": TEXT}), 400, 404, 413, 415, 422, 503, 504)
 DETECT = answers("the detections, best first", RESULT, 400, 410, 413, 415, 422, 500, 503, 504)
 BLOBS = answers(
     "names and shapes",

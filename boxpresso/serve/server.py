@@ -18,6 +18,7 @@ from ..proto.errors import BoxpressoError
 from .app import Api, create_app
 from .connections import CONNECTIONS, SPARE, protocol
 from .model import Model
+from .opening import Opening
 from .options import Options, address_of
 from .worker import Worker
 
@@ -79,7 +80,7 @@ class Server:
     Parameters
     ----------
     detector
-        The Detector; its nets belong to the server from now on.
+        The Detector; its nets belong to the server from now on. None where it is chosen on the page, by `opening`.
     name
         What the model is called.
     options
@@ -90,6 +91,8 @@ class Server:
         Given each error that is not a client's.
     paths
         Of the model's files, which clients are not told.
+    opening
+        What opens models that are chosen on the page.
 
     Attributes
     ----------
@@ -99,17 +102,18 @@ class Server:
 
     def __init__(
         self,
-        detector: Detector,
+        detector: Detector | None,
         name: str,
         options: Options,
         listener: socket.socket | None = None,
         report: Callable[[object], None] = print,
         paths: Sequence[str] = (),
+        opening: Opening | None = None,
     ) -> None:
         self.listener = bind(options.host, 0) if listener is None else listener
-        self.model = Model(detector, name, paths)
-        self.worker = Worker(self.model.recover)
-        app, self.api = create_app(self.model, self.worker, options, report)
+        self.worker = Worker(self.recover)
+        model = Model(detector, name, paths) if detector is not None else None
+        app, self.api = create_app(model, self.worker, options, report, opening)
         self.server = Protocols(
             uvicorn.Config(
                 app, http=protocol(options), log_level="warning", access_log=False, server_header=False, proxy_headers=False,
@@ -129,6 +133,16 @@ class Server:
         port = self.server.grpc_port
         return None if port is None else f"{self.shown}:{port}"
 
+    @property
+    def model(self) -> Model:
+        """What is served. Raises Refusal where none has been chosen yet."""
+        return self.api.model
+
+    def recover(self) -> None:
+        """What the worker does after a job that was interrupted."""
+        if self.api.current is not None:
+            self.api.current.recover()
+
     def start(self) -> None:
         """Answers from now on. Raises BoxpressoError where it cannot."""
         self.thread.start()
@@ -145,7 +159,7 @@ class Server:
         One by one, in no pool of threads, for whose end that of the process would wait.
         """
         with suppress(BoxpressoError):  # said where they are needed
-            for net in self.model.nets:
+            for net in self.api.current.nets if self.api.current is not None else ():
                 for file in dict.fromkeys(file for layer in net.layers for file in layer.kernel_files()):
                     if self.worker.closed:
                         return

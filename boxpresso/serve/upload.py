@@ -103,6 +103,20 @@ def picture_of(body: bytes, headers: Mapping[str, str]) -> bytes:
 
 def file_of(body: bytes, content_type: str) -> bytes:
     """The first part of a multipart body that is a file: one with a file name, or called "file"."""
+    for name, called, first, end in named_parts(body, content_type):
+        if called is not None or name == "file":
+            return body[first:end]
+    raise Refusal(422, "the multipart body has no file; call it file")
+
+
+def files_of(body: bytes, content_type: str) -> dict[str, bytes]:
+    """{name: bytes} of the files of a multipart body, by the names that they have on the client's disk, without folders."""
+    parts = [(called, first, end) for _, called, first, end in named_parts(body, content_type) if called]
+    return {re.split(r"[\\/]", called)[-1]: body[first:end] for called, first, end in parts}
+
+
+def named_parts(body: bytes, content_type: str) -> list[tuple[str, str | None, int, int]]:
+    """Of each part of a multipart body its name, its file's name or None, and where its content begins and ends."""
     from python_multipart.multipart import parse_options_header
 
     boundary = parse_options_header(content_type)[1].get(b"boundary")
@@ -110,16 +124,16 @@ def file_of(body: bytes, content_type: str) -> bytes:
         raise Refusal(400, "the Content-Type multipart/form-data has no boundary")
     if len(boundary) > BOUNDARY:
         raise Refusal(400, f"the boundary in the Content-Type has {len(boundary)} bytes; it may have {BOUNDARY}")
-    wanted = None
+    result = []
     for number, (head, first, end) in enumerate(parts_of(body, boundary)):
         if number == PARTS:
             raise Refusal(413, f"the upload has more than {PARTS} parts")
         options = parse_options_header(disposition(head))[1]
-        if wanted is None and (b"filename" in options or options.get(b"name") == b"file"):
-            wanted = body[first:end]
-    if wanted is None:
-        raise Refusal(422, "the multipart body has no file; call it file")
-    return wanted
+        name, called = options.get(b"name", b""), options.get(b"filename")
+        result.append(
+            (name.decode(errors="replace"), None if called is None else called.decode(errors="replace"), first, end)
+        )
+    return result
 
 
 def parts_of(body: bytes, boundary: bytes) -> Iterator[tuple[bytes, int, int]]:

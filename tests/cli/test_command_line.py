@@ -61,7 +61,7 @@ def test_help_and_version(capsys):
 
 def test_each_verb_is_a_file():
     names = {path.stem for path in Path(cli.__file__).parent.glob("*.py")}
-    assert {verb.NAME for verb in VERBS} == names - {"__init__", "arguments", "main", "model", "output"}
+    assert {verb.NAME for verb in VERBS} == names - {"__init__", "arguments", "main", "many", "model", "output"}
     assert all(verb.__name__ == f"boxpresso.cli.{verb.NAME}" for verb in VERBS)
 
 
@@ -183,6 +183,18 @@ def test_detect_prints_a_table_and_draws(capsys, tiny):
     drawn = np.asarray(Image.open("a.detections.png"))
     assert drawn.shape == (320, 320, 3)
     assert (drawn != picture(scale=10)).any()
+
+
+def test_options_stand_anywhere_among_the_words(capsys, tiny):
+    wanted = call(capsys, "detect", *tiny, "a.png", "--quiet", "--threshold", "0.3")
+    assert wanted[0] == 0
+    model, weights = tiny
+    for words in (
+        [model, weights, "--threshold", "0.3", "a.png", "--quiet"],
+        [model, "--threshold=0.3", weights, "-q", "a.png"],
+        ["-q", "--threshold", "0.3", model, weights, "a.png"],
+    ):
+        assert call(capsys, "detect", *words) == wanted
 
 
 def test_detect_json(capsys, tiny):

@@ -226,7 +226,7 @@ def test_about_the_model_and_health(server):
 
 def test_openapi_but_no_page_that_loads_scripts_from_elsewhere(server):
     paths = get(server, "openapi.json").json()["paths"]
-    assert set(paths) == {"/health", "/api/model", "/api/detect", "/api/blobs", "/api/blobs/{name}"}
+    assert set(paths) == {"/health", "/api/model", "/api/open", "/api/detect", "/api/blobs", "/api/blobs/{name}"}
     detect = paths["/api/detect"]["post"]
     assert {p["name"] for p in detect["parameters"]} == {"score", "nms", "labels", "picture", "example"}
     assert set(detect["requestBody"]["content"]) == {"multipart/form-data", "image/*"}

@@ -12,12 +12,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
-from served import NAMES, cells, png, rows, started, wide_net
-from tiny_ssd import TINY, picture, tiny_net
+from served import NAMES, cells, png, rows, serving, started, wide_net
+from tiny_ssd import TINY, picture, tiny_net, write_tiny
 
 from boxpresso import Detector, Net
 from boxpresso.proto import parse_net
+from boxpresso.serve import opening
 from boxpresso.serve.answers import public
+from boxpresso.serve.options import Options
 
 api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install 'boxpresso[dev]'")
 expect = api.expect
@@ -261,6 +263,84 @@ def test_the_camera(browser):
         assert page.get_attribute("#camera", "aria-pressed") == "false"
 
 
+def test_a_video_is_looked_at_frame_by_frame(browser, tmp_path):
+    av = pytest.importorskip("av", reason="PyAV is not installed: pip install 'boxpresso[dev]'")
+    with av.open(str(tmp_path / "street.webm"), "w") as out:
+        stream = out.add_stream("libvpx", rate=10)
+        stream.width = stream.height = 320
+        stream.pix_fmt = "yuv420p"
+        for _ in range(30):
+            out.mux(stream.encode(av.VideoFrame.from_ndarray(picture(scale=10), format="rgb24")))
+        out.mux(stream.encode())
+    (tmp_path / "broken.mp4").write_bytes(b"no video")
+    with started() as server, Page(browser, server) as page:
+        page.set_input_files("#file", tmp_path / "street.webm")
+        expect(page.locator("#status")).to_contain_text(f"street.webm (320 {TIMES} 320): 1 detection")
+        expect(page.locator("#camera")).to_have_text("Use the camera")  # at its end
+        page.set_input_files("#file", tmp_path / "broken.mp4")
+        expect(page.locator("#error")).to_contain_text("The browser cannot play broken.mp4")
+
+
+def test_the_picture_is_zoomed_and_moved(browser, tmp_path):
+    Image.fromarray(cells(scale=10)).save(tmp_path / "a.png")
+    with started(examples=str(tmp_path)) as server, Page(browser, server) as page:
+        expect(page.locator("#status")).to_contain_text("16 detections")
+        size = "() => [document.getElementById('picture'), document.getElementById('boxes'), document.getElementById('stage')].map(e => Math.round(e.getBoundingClientRect().width))"
+        whole = page.evaluate(size)
+        assert whole == [whole[0]] * 3
+        page.click("#zoom-in")
+        page.focus("#stage")
+        page.keyboard.press("+")
+        expect(page.locator("#zoom-fit")).to_have_text("225 %")
+        assert page.evaluate(size) == [round(2.25 * whole[0])] * 2 + whole[2:]
+        line = "e => parseFloat(getComputedStyle(e).strokeWidth)"
+        assert page.eval_on_selector("#boxes .line", line) == 2.5  # as thin as before
+        box = page.locator("#stage").bounding_box()
+        before = page.evaluate("document.getElementById('stage').scrollLeft")
+        page.mouse.move(box["x"] + 200, box["y"] + 100)
+        page.mouse.down()
+        page.mouse.move(box["x"] + 150, box["y"] + 100)
+        page.mouse.up()
+        assert page.evaluate("document.getElementById('stage').scrollLeft") == before + 50
+        page.click("#zoom-fit")
+        assert page.evaluate(size) == whole
+        page.locator("#graph button").nth(1).click()
+        channel = page.locator("#blob .grid button").first
+        channel.click()
+        assert channel.get_attribute("aria-pressed") == "true"
+        large = channel.bounding_box()["width"]
+        channel.click()
+        assert channel.bounding_box()["width"] < large
+
+
+def test_a_model_is_chosen_on_the_page(browser, tmp_path):
+    chooser = opening.Opening(lambda model, weights, labels: Detector(model, weights, labels=labels, device="cpu"))
+    model, weights = write_tiny(tmp_path)
+    (tmp_path / "pictures").mkdir()
+    Image.fromarray(cells(scale=10)).save(tmp_path / "pictures" / "a.png")
+    options = Options(examples=str(tmp_path / "pictures"))
+    with serving.Server(None, "", options, report=lambda error: None, opening=chooser) as server:
+        shown = Page(browser, server)
+        page = shown.page
+        page.goto(server.url)
+        expect(page.locator("#choices button").first).to_have_text("ultralight-face")
+        expect(page.locator("#choices li").first).to_contain_text("1.1 MB, licence: MIT")
+        assert not page.locator("#drop, #graph").first.is_visible()
+        axe = pytest.importorskip(
+            "axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed"
+        )
+        found = axe.Axe().run(page)
+        assert found.violations_count == 0, found.generate_report()
+        page.set_input_files("#model-files", [model])
+        expect(page.locator("#opening-error")).to_contain_text("a model is two files, but tiny.prototxt came")
+        shown.faults.clear()  # the browser's own line about the status
+        page.set_input_files("#model-files", [model, weights])
+        expect(page.locator("#model")).to_have_text("tiny.prototxt")
+        expect(page.locator("#status")).to_contain_text("16 detections")
+        assert not page.locator("#opening").is_visible()
+        shown.__exit__(None)
+
+
 def test_addresses_are_links_and_paths_are_not_told(browser, tmp_path):
     detector = Detector(wide_net(), labels=NAMES)
     with started(detector) as server:
@@ -282,5 +362,6 @@ def test_axe_finds_nothing(browser, tmp_path, scheme):
         page.click("#assumed summary")
         page.locator("#graph button").nth(1).click()
         page.wait_for_selector("#blob .grid img")
+        page.click("#zoom-in")
         found = axe.Axe().run(page)
         assert found.violations_count == 0, found.generate_report()

@@ -57,7 +57,15 @@ function channel(one, answer) {
   const name = answer.folded ? `row ${one.channel}` : `channel ${one.channel}`;
   const image = element("img", { src: one.image, width: one.width, height: one.height, alt: `${name}, from ${short(one.min)} to ${short(one.max)}` });
   image.style.height = "auto";
-  return element("figure", {}, image, element("figcaption", {}, `${one.channel}: ${short(one.min)} .. ${short(one.max)}`));
+  const button = element("button", { type: "button", "aria-pressed": "false", title: "Enlarge" }, image);
+  const figure = element("figure", {}, button, element("figcaption", {}, `${one.channel}: ${short(one.min)} .. ${short(one.max)}`));
+  button.addEventListener("click", () => {
+    const large = figure.classList.toggle("large");
+    button.setAttribute("aria-pressed", String(large));
+    button.title = large ? "Make it small again" : "Enlarge";
+    if (large) figure.scrollIntoView({ block: "nearest" });
+  });
+  return figure;
 }
 
 function tools(state, answer) {

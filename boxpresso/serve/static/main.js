@@ -4,7 +4,9 @@ import { ask, byId, count, element, settled } from "./page.js";
 import { colour, drawBoxes, drawMasks, setPalette } from "./boxes.js";
 import { drawGraph } from "./graph.js";
 import { showLayer } from "./blobs.js";
-import { watch } from "./camera.js";
+import { play, watch } from "./camera.js";
+import { offer, openFiles } from "./opening.js";
+import { zooming } from "./zoom.js";
 
 const ROWS = 300; // of the table
 const state = { about: null, answer: null, source: null, hidden: new Set(), net: 0, layer: null, url: null };
@@ -14,6 +16,8 @@ let sent = 0; // the number of the last request: answers of earlier ones are dro
 
 async function start() {
   const about = (state.about = await ask("api/model"));
+  for (const part of document.querySelectorAll(".of-model, #assumed")) part.hidden = about.model === null;
+  if (about.model === null) return offer(about, start);
   byId("model").textContent = about.model;
   byId("description").textContent = about.description;
   byId("explanation").replaceChildren(...about.explanation.map((line) => element("li", {}, ...linked(line))));
@@ -60,14 +64,18 @@ const lookAtExample = (name, number) => look({ example: number, url: `api/exampl
 
 /** Takes a picture: {file} or {example}, and the url under which the browser shows it. */
 async function look(source) {
-  if (!source.frame) stopCamera();
+  if (!source.frame) {
+    stopCamera();
+    wholePicture();
+  }
   if (state.url) URL.revokeObjectURL(state.url);
   state.url = source.file ? (source.url = URL.createObjectURL(source.file)) : null;
   Object.assign(state, { source, hidden: source.frame ? state.hidden : new Set() });
   [...byId("examples").children].forEach((each, i) => each.setAttribute("aria-pressed", String(i === source.example)));
   const most = state.about.limits.upload_bytes;
-  if (source.file && source.file.size > most) return fail(new Error(`${source.name} has ${source.file.size} bytes; this server takes ${most} at most.`));
+  if (source.file && source.file.size > most && !source.file.type.startsWith("video/")) return fail(new Error(`${source.name} has ${source.file.size} bytes; this server takes ${most} at most.`));
   const type = source.file ? source.file.type : "";
+  if (type.startsWith("video/")) return video(source.file);
   if (type && !type.startsWith("image/")) return fail(new Error(`${source.name} is not a picture (${type}); choose a JPEG, PNG, WebP, BMP, GIF or TIFF.`));
   await detect();
   if (state.layer && state.answer) chosen(state.layer);
@@ -120,7 +128,7 @@ async function picture() {
   image.classList.toggle("small", factor > 1);
   [image.width, image.height] = [width * factor, height * factor];
   image.alt = `${source.name}, ${width} by ${height} pixels`;
-  byId("stage").hidden = false;
+  byId("stage").hidden = byId("zoom").hidden = false;
 }
 
 // Detections
@@ -263,6 +271,18 @@ async function camera() {
   }
 }
 
+/** Looks at the frames of a video's file while it plays. */
+async function video(file) {
+  byId("error").hidden = true;
+  try {
+    stop = await play(file, (frame) => look({ file: frame, name: file.name, frame: true }), stopCamera);
+    byId("camera").setAttribute("aria-pressed", "true");
+    byId("camera").textContent = "Stop the video";
+  } catch (error) {
+    fail(error);
+  }
+}
+
 // The net
 
 function showNet() {
@@ -293,13 +313,14 @@ document.addEventListener("dragleave", (event) => { if (!event.relatedTarget) do
 document.addEventListener("drop", (event) => {
   event.preventDefault();
   document.body.classList.remove("over");
-  const [file] = event.dataTransfer.files;
-  if (file) look({ file, name: file.name });
+  const files = [...event.dataTransfer.files], [file] = files;
+  if (file && state.about?.model === null) openFiles(files, state.about, start);
+  else if (file) look({ file, name: file.name });
   else fail(new Error("Drop the file of a picture; a picture of another page must be saved first."));
 });
 document.addEventListener("paste", (event) => {
   const file = [...event.clipboardData.files].find((each) => each.type.startsWith("image/"));
-  if (file) look({ file, name: "pasted picture" });
+  if (file && state.about?.model) look({ file, name: "pasted picture" });
 });
 
 const again = settled(60, () => { if (state.answer) detect(state.answer.picture); });
@@ -315,6 +336,7 @@ byId("download-picture").addEventListener("click", () => downloadPicture().catch
 byId("camera").addEventListener("click", camera);
 byId("filter").addEventListener("input", showNet);
 byId("net-select").addEventListener("change", (event) => { state.net = Number(event.target.value); state.layer = null; byId("blob").replaceChildren(); showNet(); });
-new ResizeObserver(() => { if (state.answer) drawBoxes(byId("boxes"), state.answer, visible(), pick); }).observe(byId("stage"));
+new ResizeObserver(() => { if (state.answer) drawBoxes(byId("boxes"), state.answer, visible(), pick); }).observe(byId("sheet"));
+const wholePicture = zooming(byId("stage"), byId("sheet"), { in: byId("zoom-in"), out: byId("zoom-out"), fit: byId("zoom-fit") });
 
 start().catch(fail);
