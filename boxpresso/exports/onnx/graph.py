@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Union
+from typing import Any, ClassVar, Union
 
 import numpy as np
 
 from ...layers.core import Layer
-from ...proto.errors import LayerError, ModelError
-from ..operations import Numpy, Operation, Shape
+from ...proto.errors import ModelError
+from ..operations import OfOperation, Operation, Shape
 from .targets import Target
 
 DTYPES = {"float": np.float32, "double": np.float64, "int64": np.int64, "int32": np.int32, "bool": np.bool_}
@@ -32,7 +32,7 @@ def import_onnx() -> Any:
 
 
 @dataclass
-class Work:
+class Work(OfOperation):
     """What a lowering is given: its step, the values that it reads, and the shapes on both sides."""
 
     step: Operation
@@ -41,20 +41,7 @@ class Work:
     top_shapes: list[Shape]
     lead: bool  # whether axis 0 of the first top is known when the net runs, not before
 
-    @property
-    def layer(self) -> Any:
-        """The layer with its settings."""
-        return self.step.layer
-
-    @property
-    def params(self) -> list[Numpy]:
-        """The learned parameters."""
-        return self.step.params
-
-    def need(self, condition: object, message: str) -> None:
-        """Raises a LayerError that names the layer unless `condition` holds; `message` says what cannot be written."""
-        if not condition:
-            raise LayerError(f"{self.step}: cannot be written as ONNX: {message}")
+    refusal: ClassVar[str] = "cannot be written as ONNX"
 
 
 Lowering = Callable[["OnnxGraph", Work], Union[str, Sequence[str]]]
