@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..proto.errors import BoxpressoError, visible
 from ..tables import table
-from . import arguments
+from . import arguments, many
 from .model import MODEL, WEIGHTS, open_detector
 from .output import Progress, complain
 
@@ -62,6 +62,7 @@ examples:
       --mean 127.5 --scale 0.007843 --out drawn
   boxpresso detect models/mtcnn people.jpg --coco people.json
   boxpresso detect deploy.prototxt ssd.caffemodel street.mp4 --every 5
+  boxpresso detect ultralight-face s3://bucket/photos --engine ray --out faces
   boxpresso detect qr.prototxt qr.caffemodel code.png --scale 1/255 --json
 """
 
@@ -102,6 +103,14 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--every", metavar="N", type=arguments.positive, default=1, help=text)
     add("--frames", metavar="N", type=arguments.positive, help="take at most N frames of each video or camera")
     add("--batch", metavar="N", type=arguments.positive, default=1, help="pictures in one pass of the net (default: 1)")
+    text = "with ray, on all processors of this machine or of a cluster ($RAY_ADDRESS): IMAGE is a folder or Parquet, a path "
+    text += "or s3://.., and --out a folder for Parquet (docs/many.md; pip install 'boxpresso[ray]')"
+    add("--engine", choices=("local", "ray"), default="local", help=text)
+    add("--workers", metavar="N", type=arguments.positive, help="of ray: processes (default: one a processor, or GPU)")
+    add("--part", metavar="N", type=arguments.positive, help="of ray: pictures in each Parquet file (default: 1000)")
+    add(
+        "--column", metavar="NAME", help="of ray: the column of Parquet with the pictures (default: image, bytes, path)"
+    )
     limits = parser.add_argument_group("limits")
     arguments.memory(limits)
     arguments.python_layers(limits)
@@ -118,6 +127,11 @@ def run(args: Namespace) -> int:
     from ..image import mean_array
 
     move_image(args)
+    if args.engine != "local":
+        return many.run(args)
+    for name in ("workers", "part", "column"):
+        if getattr(args, name) is not None:
+            raise BoxpressoError(f"--{name} is for --engine ray")
     sources = expand(args.images)
     if any(source.kind != "picture" for source in sources) and backend() is None:
         raise BoxpressoError(MISSING)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 from argparse import Namespace
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..proto.errors import ModelError
@@ -33,9 +35,8 @@ def open_detector(args: Namespace, after: str = "") -> Detector:
 
     Raises ModelError for files that cannot be used, UnrecognisedError where no decoder reads the outputs.
     """
-    from ..decoders.files import is_name, open_nets
+    from ..decoders.files import is_name
     from ..decoders.published import unknown
-    from ..detection import Detector
 
     if not args.weights and not os.path.isdir(args.model) and not is_name(args.model):
         if not os.path.exists(args.model) and not args.model.endswith(MODELS) and "," not in args.model:
@@ -47,11 +48,24 @@ def open_detector(args: Namespace, after: str = "") -> Detector:
         raise ModelError(
             f"MODEL {args.model} needs WEIGHTS: give MODEL WEIGHTS{more[0]}, or the folder of a cascade{more[1]}"
         )
+    return recipe(args)()
+
+
+def recipe(args: Namespace) -> Callable[[], Detector]:
+    """What makes that Detector, here or in another process."""
     models: Any = args.model.split(",") if "," in args.model and not os.path.exists(args.model) else args.model
     weights: Any = args.weights
     if weights and "," in weights and not os.path.exists(weights):
         weights = weights.split(",")
-    nets = open_nets(models, weights, device=args.device, **arguments.of_net(args))
     words = ("mean", "scale", "swap_rb", "size", "threshold", "overlap", "anchors")
     given = {name: getattr(args, name) for name in words}
-    return Detector(nets, decoder=args.decoder, labels=args.labels, clip=args.clip, **given)
+    settings = {"decoder": args.decoder, "labels": args.labels, "clip": args.clip, **given}
+    return partial(make, models, weights, {"device": args.device, **arguments.of_net(args)}, settings)
+
+
+def make(models: Any, weights: Any, options: dict[str, Any], settings: dict[str, Any]) -> Detector:
+    """A Detector of nets with these options and settings."""
+    from ..decoders.files import open_nets
+    from ..detection import Detector
+
+    return Detector(open_nets(models, weights, **options), **settings)

@@ -42,11 +42,12 @@ def warn(warning: object) -> None:
 class Progress:
     """How far a verb is, with rate and time left, on standard error.
 
-    On a terminal one line is rewritten a few times a second; elsewhere a line is printed every 10 seconds.
+    On a terminal one line is rewritten a few times a second; elsewhere a line is printed every 10 seconds. `before` were done
+    by another run, and do not count in the rate.
     """
 
-    def __init__(self, verb: str, unit: str = "") -> None:
-        self.verb, self.unit = verb, f" {unit}" if unit else ""
+    def __init__(self, verb: str, unit: str = "", before: int = 0) -> None:
+        self.verb, self.unit, self.before = verb, f" {unit}" if unit else "", before
         self.terminal = sys.stderr.isatty()
         self.start = time.monotonic()
         self.next = self.start + (0.2 if self.terminal else 10.0)
@@ -58,7 +59,7 @@ class Progress:
         if now < self.next and not (self.terminal and self.shown and done == total):
             return
         self.next = now + (0.2 if self.terminal else 10.0)
-        text = describe(self.verb, done, total, now - self.start, self.unit)
+        text = describe(self.verb, done, total, now - self.start, self.unit, self.before)
         if self.terminal:
             print(f"\r{text}\x1b[K", end="", file=sys.stderr, flush=True)
             self.shown = True
@@ -78,15 +79,15 @@ class Progress:
             self.shown = False
 
 
-def describe(verb: str, done: int, total: int | None, seconds: float, unit: str = "") -> str:
-    """A line of progress.
+def describe(verb: str, done: int, total: int | None, seconds: float, unit: str = "", before: int = 0) -> str:
+    """A line of progress; `before` of those that are done do not count in the rate.
 
     >>> describe("detect", 340, 1000, 10.0, " pictures")
     'detect: 340 of 1000 pictures, 34.0 a second, 0:00:19 left'
     >>> describe("detect", 3, None, 6.0)
     'detect: 3, 0.5 a second'
     """
-    rate = done / seconds if seconds else 0.0
+    rate = (done - before) / seconds if seconds else 0.0
     text = f"{verb}: {done}{'' if total is None else f' of {total}'}{unit}, {rate:.1f} a second"
     if total is None or not rate:
         return text

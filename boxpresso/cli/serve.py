@@ -53,6 +53,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--examples", metavar="FOLDER", help="offer the pictures of this folder on the page")
     add("--port", metavar="P", type=port, default=8000, help="the port, 0 for any that is free (default: 8000)")
     add("--host", metavar="H", default="127.0.0.1", help="the address to listen on (default: 127.0.0.1)")
+    text = "speak KServe v2 over gRPC at this port, too, 0 for any that is free"
+    add("--grpc-port", metavar="P", type=port, help=text)
     arguments.device(common)
     arguments.detector(parser.add_argument_group("how pictures are prepared and outputs read"))
     limits = parser.add_argument_group("limits")
@@ -75,7 +77,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Serves until it is interrupted, or ended by SIGTERM, which is 0."""
-    missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]
+    needed = NEEDED if args.grpc_port is None else (*NEEDED, "grpc")
+    missing = [name for name in needed if importlib.util.find_spec(name) is None]
     if missing:
         raise BoxpressoError(f"serve needs {', '.join(missing)}: pip install 'boxpresso[serve]'")
     from ..serve.examples import Examples
@@ -84,7 +87,7 @@ def run(args: Namespace) -> int:
 
     options = Options(
         args.host, args.max_upload, args.timeout, args.queue, tuple(args.allow_host), tuple(args.allow_origin),
-        args.examples, args.batch,
+        args.examples, args.batch, args.grpc_port,
     )  # fmt: skip
     Examples(options.examples, options.max_upload)  # what is wrong is said before the model is read
     listener = bind(args.host, args.port)
@@ -102,7 +105,8 @@ def run(args: Namespace) -> int:
 
     def started() -> None:
         print(detector.describe())
-        print(f"{name} is served at {server.url} (Ctrl-C ends it)", flush=True)
+        also = "" if server.grpc is None else f", and over gRPC at {server.grpc}"
+        print(f"{name} is served at {server.url}{also} (Ctrl-C ends it)", flush=True)
 
     if serve(server, started, args.open):
         return 0

@@ -33,7 +33,7 @@ def polygon_area(points: Sequence[np.ndarray] | np.ndarray) -> float:
     if len(points) < 3:
         return 0.0
     x, y = np.array(points, np.float64).T
-    return float(abs(np.dot(x, np.roll(y, -1)) - np.dot(y, np.roll(x, -1))) / 2)
+    return float(abs((x * np.roll(y, -1)).sum() - (y * np.roll(x, -1)).sum()) / 2)
 
 
 def hull(points: np.ndarray) -> np.ndarray:

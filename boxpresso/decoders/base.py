@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..data.inputs import Mean, Numpy, input_values, resize
+from ..device.functions import exp
 from ..layers.core import Layer
 from ..net import Net
 from ..proto.errors import LayerError, ModelError
@@ -266,10 +267,10 @@ def in_roles(nets: Sequence[Net], roles: Sequence[tuple[int, int, list[int]]]) -
 
 def sigmoid(x: Numpy) -> Numpy:
     """The logistic function, without overflow."""
-    return np.asarray(0.5 * (1 + np.tanh(0.5 * x)))
+    return np.asarray(1 / (1 + exp(-np.asarray(x))))
 
 
 def softmax(x: Numpy, axis: int = -1) -> Numpy:
     """exp(x) over its sum."""
-    raised = np.exp(x - x.max(axis, keepdims=True))
+    raised = exp(x - x.max(axis, keepdims=True))
     return np.asarray(raised / raised.sum(axis, keepdims=True))

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..data.inputs import Numpy
+from ..device.functions import exp
 from ..layers.detection.suppress import suppress_boxes
 from ..net import Net
 from ..proto.errors import ModelError
@@ -86,7 +87,7 @@ class CenterFace(OneNet):
         score = heat[row, column]
         _, _, width, height = picture_input(self.net)
         with np.errstate(over="ignore"):
-            size = np.exp(sizes[:, row, column]).T[:, ::-1] * STRIDE  # width, then height
+            size = exp(sizes[:, row, column]).T[:, ::-1] * STRIDE  # width, then height
         centre = (np.stack([column, row], 1) + offsets[:, row, column].T[:, ::-1] + 0.5) * STRIDE
         most = np.array([width, height])
         start = np.clip(centre - size / 2, 0, most)

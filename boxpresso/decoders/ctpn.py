@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..data.inputs import Numpy
+from ..device.functions import exp
 from ..layers.detection.suppress import suppress_boxes
 from ..net import Net
 from ..proto.errors import ModelError
@@ -124,7 +125,7 @@ def proposals(offsets: Numpy, width: int, height: int) -> Numpy:
     move, grow = offsets.transpose(1, 2, 0).reshape(-1, 2).T
     size = bottom[at] - top[at] + 1
     with np.errstate(over="ignore"):
-        high = np.exp(grow) * size
+        high = exp(grow) * size
     start = move * size + y + (top[at] + bottom[at]) / 2 - high / 2
     boxes = np.stack([x, start, x + 15, start + high], 1)
     return np.asarray(np.clip(boxes, 0, np.array([width - 1, height - 1] * 2)))

@@ -20,6 +20,7 @@ from PIL.Image import Image as PillowImage
 
 from ..data.image import ImageLike, as_image
 from ..device import open_device
+from ..device.functions import length
 from ..layers.detection.suppress import suppress_boxes
 from ..proto.errors import BoxpressoError
 
@@ -293,7 +294,7 @@ class Detections(Sequence[Detection]):
         if self.quadrilaterals is None or self.angles is None:
             raise BoxpressoError("these detections have no rotated boxes")
         corners = self.quadrilaterals.astype(np.float64)
-        sides = np.linalg.norm(corners[:, [3, 1]] - corners[:, :1], axis=2)
+        sides = length(corners[:, [3, 1]] - corners[:, :1])
         return np.concatenate([corners.mean(1), sides, self.angles[:, None]], 1)
 
     def label(self, i: int) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..data.inputs import Numpy, channels_of, resize
+from ..device.functions import log
 from ..layers.detection.suppress import suppress_boxes
 from ..net import Net
 from ..proto.errors import ModelError
@@ -189,7 +190,7 @@ def probed(net: Net) -> tuple[float, int]:
         found = in_chunks(net, np.ascontiguousarray(values))
         pair = found[by_width(found, 2)]
         means.append(pair.mean(0))
-        pair = np.log(np.maximum(pair, 1e-12))
+        pair = log(np.maximum(pair, 1e-12))
         scores.append(pair[:, 1] - pair[:, 0])
     face = int(np.mean(means, 0).argmin())
     if any(np.ptp(score) == 0 for score in scores):

@@ -7,6 +7,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from ..data.inputs import Numpy, resize
+from ..device import Device
+from ..device.blas import gemm
+from ..device.functions import exp, length
+from ..device.host import Cpu, cpu
 from ..net import Net
 from ..proto.errors import ModelError
 from .base import OneNet, Settings, picture_input, prepare, shape_of, single
@@ -129,7 +133,7 @@ class OpenPose(OneNet):
         return {name: prepare(pixels, channels, width, height, settings)}
 
     def read(self, values: dict[str, Numpy], shape: tuple[int, int], settings: Settings) -> Detections:
-        maps = Maps(values[self.blobs[0]][0], *shape)
+        maps = Maps(values[self.blobs[0]][0], *shape, self.net.device)
         if not self.fields:
             return self.highest(maps)
         peaks = [find_peaks(maps, k) for k in range(self.points)]
@@ -165,22 +169,31 @@ class OpenPose(OneNet):
 
 class Maps:
     """Maps (C, H, W), each enlarged to a picture when it is asked for, and smoothed: both by two products of matrices, as
-    bilinear enlarging and a Gaussian work along one side at a time."""
+    bilinear enlarging and a Gaussian work along one side at a time. They are made on `device`, if that is a CPU."""
 
-    def __init__(self, values: Numpy, height: int, width: int) -> None:
+    def __init__(self, values: Numpy, height: int, width: int, device: Device) -> None:
+        self.device = device if isinstance(device, Cpu) else cpu()
         self.values, self.height, self.width = values.astype(np.float32), height, width
         self.sides = [enlarging(count, side) for count, side in zip(values.shape[1:], (height, width))]
         self.smooth_sides = [blurred(side, SIGMA) for side in self.sides]
 
     def large(self, channel: int) -> Numpy:
         """(height, width): a map enlarged."""
-        down, across = self.sides
-        return np.asarray(down @ self.values[channel] @ across.T)
+        return self.between(self.sides, channel)
 
     def smooth(self, channel: int) -> Numpy:
         """(height, width): a map enlarged and smoothed."""
-        down, across = self.smooth_sides
-        return np.asarray(down @ self.values[channel] @ across.T)
+        return self.between(self.smooth_sides, channel)
+
+    def between(self, sides: Sequence[Numpy], channel: int) -> Numpy:
+        """A map between a matrix for its columns and one for its rows."""
+        (height, rows), (width, columns) = (side.shape for side in sides)
+        part, whole = np.empty((height, columns), np.float32), np.empty((height, width), np.float32)
+        down, across = map(np.ascontiguousarray, sides)
+        values = np.ascontiguousarray(self.values[channel])
+        gemm(self.device, False, False, height, columns, rows, 1.0, down, values, 0.0, part)
+        gemm(self.device, False, True, height, width, columns, 1.0, part, across, 0.0, whole)
+        return whole
 
 
 def enlarging(count: int, side: int) -> Numpy:
@@ -191,7 +204,7 @@ def enlarging(count: int, side: int) -> Numpy:
 def blurred(values: Numpy, sigma: float) -> Numpy:
     """Columns smoothed by a Gaussian of so many pixels, cut off at four of them; mirrored at the edges."""
     reach = int(4 * sigma + 0.5)
-    weights = np.exp(-0.5 * (np.arange(-reach, reach + 1) / sigma) ** 2)
+    weights = exp(-0.5 * (np.arange(-reach, reach + 1) / sigma) ** 2)
     weights /= weights.sum()
     count = len(values)
     padded = np.pad(values.astype(np.float64), [(reach, reach), (0, 0)], mode="symmetric")
@@ -221,11 +234,11 @@ def limbs_of(starts: Numpy, ends: Numpy, maps: Maps, channel: int) -> list[tuple
     for i, a in enumerate(starts):
         for j, b in enumerate(ends):
             line = b[:2] - a[:2]
-            length = max(1e-3, float(np.linalg.norm(line)))
+            far = max(1e-3, float(length(line)))
             steps = a[:2] + np.linspace(0, 1, SAMPLES)[:, None] * line
             x, y = np.rint(steps).astype(int).T
-            along = field[y, x] @ (line / length)
-            score = float(along.mean()) + min(0.5 * maps.height / length - 1, 0)
+            along = (field[y, x] * (line / far)).sum(1)
+            score = float(along.mean()) + min(0.5 * maps.height / far - 1, 0)
             if (along > FIELD).sum() > SHARE * SAMPLES and score > 0:
                 candidates.append((score, i, j))
     candidates.sort(key=lambda each: -each[0])

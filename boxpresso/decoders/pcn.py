@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..data.inputs import Numpy, channels_of, resize
+from ..device.functions import sine_cosine
 from ..net import Net
 from ..proto.errors import ModelError
 from .base import Decoder, Settings, in_roles, shape_of
@@ -232,9 +233,8 @@ def detections(found: Numpy, border: list[int], names: Any) -> Detections:
     """Windows as rotated boxes: squares turned anti-clockwise around their centres."""
     corner, side = found[:, :2] - [border[1], border[0]], found[:, 2]
     angle = (found[:, 3] + 180) % 360 - 180
-    turn = np.deg2rad(angle)
-    along = np.stack([np.cos(turn), -np.sin(turn)], 1)  # y goes down
-    across = np.stack([np.sin(turn), np.cos(turn)], 1)
+    sine, cosine = sine_cosine(np.deg2rad(angle))
+    along, across = np.stack([cosine, -sine], 1), np.stack([sine, cosine], 1)  # y goes down
     signs = ((-0.5, -0.5), (0.5, -0.5), (0.5, 0.5), (-0.5, 0.5))
     centre = corner + side[:, None] / 2
     points = np.stack([centre + side[:, None] * (u * along + v * across) for u, v in signs], 1)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from ..data.inputs import Numpy
+from ..device.functions import arctan2, exp, length
 from ..layers.detection.suppress import suppress_boxes
 from ..net import Net
 from ..proto.errors import ModelError
@@ -61,8 +62,8 @@ class R2cnn(FasterRcnn):
         finite = np.isfinite(quads).all((1, 2))
         label, row, quads = label[finite], row[finite], quads[finite]
         side = quads[:, 1] - quads[:, 0]
-        angle = np.degrees(np.arctan2(-side[:, 1], side[:, 0]))
-        size = np.linalg.norm(quads[:, [1, 3]] - quads[:, :1], axis=2)
+        angle = np.degrees(arctan2(-side[:, 1], side[:, 0]))
+        size = length(quads[:, [1, 3]] - quads[:, :1])
         flat = np.concatenate([quads.mean(1), size, np.radians(-angle)[:, None]], 1)
         starts = np.searchsorted(label, np.arange(classes + 1))
         overlap = OVERLAP if settings.overlap is None else settings.overlap
@@ -80,7 +81,7 @@ def corners(regions: Numpy, offsets: Numpy) -> Numpy:
     centre = regions[:, :2] + 0.5 * size
     first, second = (offsets[:, at : at + 2] * size + centre for at in (0, 2))
     side = second - first
-    length = np.linalg.norm(side, axis=1, keepdims=True)
+    along = length(side)[:, None]
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-        down = np.stack([-side[:, 1], side[:, 0]], 1) / length * np.exp(offsets[:, 4:]) * size[:, 1:]
+        down = np.stack([-side[:, 1], side[:, 0]], 1) / along * exp(offsets[:, 4:]) * size[:, 1:]
     return np.stack([first, second, second + down, first + down], 1)

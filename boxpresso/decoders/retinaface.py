@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..data.inputs import Numpy
+from ..device.functions import exp
 from ..layers.detection.rcnn import Upright
 from ..layers.detection.suppress import suppress_boxes
 from ..net import Net
@@ -98,7 +99,7 @@ class RetinaFace(OneNet):
             centre = (anchors[:, :2] + anchors[:, 2:]) / 2
             middle = centre + offset[:, :2] * size
             with np.errstate(over="ignore"):
-                half = 0.5 * (np.exp(offset[:, 2:]) * size - 1)
+                half = 0.5 * (exp(offset[:, 2:]) * size - 1)
             boxes.append(np.concatenate([middle - half, middle + half], 1))
             scores.append(score[good])
             points.append(centre[:, None] + point * size[:, None])

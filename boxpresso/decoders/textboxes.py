@@ -9,6 +9,7 @@ import numpy as np
 from ..data.boxes import best
 from ..data.inputs import Numpy
 from ..data.polygons import clipped, hull, polygon_area
+from ..device.functions import exp
 from ..layers.detection.suppress import suppress_boxes
 from ..net import Net
 from ..proto.errors import ModelError
@@ -79,7 +80,7 @@ class TextBoxes(OneNet):
         size = places[:, 2:] - places[:, :2]
         centre = (places[:, :2] + places[:, 2:]) / 2 + variances[:, :2] * locations[:, :2] * size
         with np.errstate(over="ignore"):
-            half = np.exp(variances[:, 2:] * locations[:, 2:4]) * size / 2
+            half = exp(variances[:, 2:] * locations[:, 2:4]) * size / 2
         boxes = np.concatenate([centre - half, centre + half], 1)
         stay = suppress_boxes(self.net.device, boxes, OVERLAP, pixels=False, strict=True)[:MOST]
         corners = places[:, [0, 1, 2, 1, 2, 3, 0, 3]].reshape(-1, 4, 2)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..data.inputs import Numpy
+from ..device.functions import exp
 from ..layers.detection.suppress import suppress_boxes
 from ..net import Net
 from ..proto.errors import ModelError
@@ -81,7 +82,7 @@ class UltraLight(OneNet):
         places, offsets, score = places[good], offsets[good], score[good]
         centre = places[:, :2] + 0.1 * offsets[:, :2] * places[:, 2:]
         with np.errstate(over="ignore"):
-            half = places[:, 2:] * np.exp(0.2 * offsets[:, 2:]) / 2
+            half = places[:, 2:] * exp(0.2 * offsets[:, 2:]) / 2
         boxes = np.concatenate([centre - half, centre + half], 1) * np.tile(shape[::-1], 2)
         order = np.argsort(-score, kind="stable")
         overlap = 0.3 if settings.overlap is None else settings.overlap

@@ -1,6 +1,7 @@
 // checked.h: memory of a worker, and the sizes that it is asked for. What is beyond a machine, or is not there, is thrown as
 // NoMemory, which the launchers (compiler.py) hand to Python as a number of bytes: nothing ends the process.
 #pragma once
+#include "arithmetic.h"
 #include "kernel.h"
 #include <cstddef>
 #include <cstdlib>
@@ -31,6 +32,7 @@ DEVICE Count operator+(Count a, Count b) {
 // Runs a kernel's share of the work. Returns 0, or the bytes of memory that it lacked.
 template <class Work>
 DEVICE long long lacking(Work work) {
+  const Arithmetic arithmetic;
   try {
     work();
   } catch (const NoMemory& no) {

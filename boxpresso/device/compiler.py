@@ -23,9 +23,10 @@ FLAGS = (
     "-w",
 )  # fmt: skip
 # What stands between a file of kernels and its launchers; `suffix` ends the names that a library offers.
-CONNECT = """\
-#include "interrupt.h"
-#include "workers.h"
+BETWEEN = "interrupt.h", "workers.h"
+CONNECT = (
+    "".join(f'#include "{name}"\n' for name in BETWEEN)
+    + """\
 #ifdef _WIN32
 #define EXPORT extern "C" __declspec(dllexport)
 #else
@@ -33,6 +34,7 @@ CONNECT = """\
 #endif
 EXPORT void connect_kernels{suffix}(int* stop, WorkersThreads* on_threads) {{ stop_at = stop; workers_threads = on_threads; }}
 """
+)
 
 
 @functools.cache
@@ -156,7 +158,8 @@ def library_key(kernels: KernelFile, flags: tuple[str, ...], identity: str) -> s
     Not with the folder that they lie in: two clones of one text share what is compiled.
     """
     launching = launchers(kernels).replace(str(kernels.path), kernels.path.name)
-    return cache.key(cache.sources(kernels.path, HEADERS), launching, *flags, identity)
+    included = [cache.sources(HEADERS / name, HEADERS) for name in BETWEEN]
+    return cache.key(cache.sources(kernels.path, HEADERS), *included, launching, *flags, identity)
 
 
 def compile_shared(kernels: KernelFile, real: str) -> Path:

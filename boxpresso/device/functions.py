@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..proto.errors import DeviceError
+
 Numbers = np.ndarray[Any, Any]
 LN2_HIGH, LN2_LOW, LOG2E = (
     float.fromhex(text) for text in ("0x1.62e42fee00000p-1", "0x1.a39ef35793c76p-33", "0x1.71547652b82fep0")
@@ -20,8 +22,39 @@ LN2_HIGH, LN2_LOW, LOG2E = (
 PI2 = tuple(
     float.fromhex(t) for t in ("0x1.921fb54400000p0", "0x1.0b4611a600000p-34", "0x1.3198a2e037073p-69")
 )  # pi / 2
+EIGHTHS = [  # the arctangents of 0, 1/8 .. 1
+    float.fromhex(t)
+    for t in (
+        "0x0.p+0",
+        "0x1.fd5ba9aac2f6ep-4",
+        "0x1.f5b75f92c80ddp-3",
+        "0x1.6f61941e4def1p-2",
+        "0x1.dac670561bb4fp-2",
+        "0x1.1e00babdefeb4p-1",
+        "0x1.4978fa3269ee1p-1",
+        "0x1.700a7c5784634p-1",
+        "0x1.921fb54442d18p-1",
+    )
+]
 FACTORIALS = (6227020800, 479001600, 39916800, 3628800, 362880, 40320, 5040, 720, 120, 24, 6, 2)
 EXACT = Context(prec=40, traps=[])
+LEAST, LARGE = 2.0**-1022, 2.0**1000  # the least number that is not subnormal
+STEP = 2.0**-52  # from 1 to the next number
+
+
+def check_arithmetic() -> None:
+    """Raises DeviceError where this thread's numbers are not those of IEEE 754's default: another library may have told the
+    CPU to round otherwise, or to take subnormal numbers for 0. Kernels guard themselves (arithmetic.h); numpy does not."""
+    if LEAST / 2 * LARGE == 0:
+        what = "subnormal numbers are 0"
+    elif 1 + STEP / 4 != 1 or 1 + STEP * 0.75 == 1:
+        what = "numbers are not rounded to the nearest"
+    else:
+        return
+    raise DeviceError(
+        f"reproducible: {what} in this thread: a library that is loaded has set the CPU so, as one that was linked with "
+        "-ffast-math does; load it in another process or thread, or set it back, as with fesetenv(FE_DFL_ENV) of the C library"
+    )
 
 
 def exp(x: ArrayLike) -> Numbers:
@@ -116,6 +149,42 @@ def sine_cosine(x: ArrayLike) -> tuple[Numbers, Numbers]:
         values = np.where(odd, cosine, sine) * signs[0], np.where(odd, sine, cosine) * signs[1]
         dtype = given.dtype if given.dtype == np.float32 else np.float64
         return np.asarray(values[0].astype(dtype)), np.asarray(values[1].astype(dtype))
+
+
+def arctan2(y: ArrayLike, x: ArrayLike) -> Numbers:
+    """The angle of the points (x, y) in radians, from -pi to pi, in float64, as `exp`; of (0, 0) 0.
+
+    >>> arctan2([0.0, 1.0, -1.0], [1.0, 0.0, -1.0]).round(4).tolist()
+    [0.0, 1.5708, -2.3562]
+    """
+    up, right = np.broadcast_arrays(np.asarray(y, np.float64), np.asarray(x, np.float64))
+    with np.errstate(all="ignore"):
+        high, wide = np.abs(up), np.abs(right)
+        slope = np.where(high == wide, np.where(high == 0, 0.0, 1.0), np.minimum(high, wide) / np.maximum(high, wide))
+        slope = np.where(np.isnan(high + wide), np.nan, slope)
+        steps = np.rint(
+            np.where(np.isnan(slope), 0, slope) * 8
+        )  # atan(s) = atan(c) + atan((s - c) / (1 + s c)), c = steps / 8
+        rest = (slope - steps / 8) / (1 + slope * (steps / 8))
+        z, total = rest * rest, np.zeros_like(rest)
+        for n in range(17, 1, -2):
+            total = (total + (-1) ** (n // 2) / n) * z
+        angle = np.asarray(EIGHTHS)[steps.astype(np.int64)] + (rest + rest * total)
+        angle = np.where(high > wide, np.pi / 2 - angle, angle)
+        return np.asarray(np.copysign(np.where(np.signbit(right), np.pi - angle, angle), up))
+
+
+def length(x: ArrayLike) -> Numbers:
+    """The lengths of vectors along the last axis, by the sum of their squares in order.
+
+    >>> float(length([3.0, 4.0]))
+    5.0
+    """
+    given = np.asarray(x)
+    total = np.zeros(given.shape[:-1], given.dtype)
+    for i in range(given.shape[-1]):
+        total = total + given[..., i] * given[..., i]
+    return np.asarray(np.sqrt(total))
 
 
 def product(a: Numbers, b: Numbers) -> Numbers:

@@ -19,6 +19,7 @@ import numpy as np
 
 from ..proto.errors import DeviceError
 from . import cache, levels, prebuilt
+from .array import recording
 from .compiler import compile_shared, compiler, library_path, prebuilt_key
 from .kernel import Kernels
 from .schedule import Schedule
@@ -218,6 +219,8 @@ class Cpu:
             raise kernel.reject_scalars(args, error) from None
         if lacks:
             raise MemoryError(lacking(lacks, kernel))
+        if recording.launches is not None:
+            recording.launches.append((kernel, function, n, size, passed, args))
 
     @staticmethod
     def arguments(

@@ -44,25 +44,46 @@ DEVICE Sums all_sums(int value) { return value - Sums{}; }
 DEVICE Floats all_floats(float value) { return value - Floats{}; }
 DEVICE Sums added(Sums a, Sums b) { return (Sums)((Bits)a + (Bits)b); }  // it may overflow on the way
 
-// sum + the products of TERMS neighbouring terms of a row with those of each lane's filter.
-DEVICE Sums dot(Sums sum, uint32_t row, Sums filters) {
+// sum + the products of the TERMS terms of each lane with those of its filter.
+DEVICE Sums dot(Sums sum, Sums terms, Sums filters) {
 #if defined(__AVX512VNNI__) && defined(__AVX512F__)
-  return (Sums)_mm512_dpbusd_epi32((__m512i)sum, _mm512_set1_epi32(int(row)), (__m512i)filters);
+  return (Sums)_mm512_dpbusd_epi32((__m512i)sum, (__m512i)terms, (__m512i)filters);
 #elif defined(__AVX512BW__)
-  return added(sum, (Sums)_mm512_madd_epi16(_mm512_set1_epi32(int(row)), (__m512i)filters));
+  return added(sum, (Sums)_mm512_madd_epi16((__m512i)terms, (__m512i)filters));
 #elif defined(__AVXVNNI__) && !defined(__AVX512F__)
-  return (Sums)_mm256_dpbusd_avx_epi32((__m256i)sum, _mm256_set1_epi32(int(row)), (__m256i)filters);
+  return (Sums)_mm256_dpbusd_avx_epi32((__m256i)sum, (__m256i)terms, (__m256i)filters);
 #elif defined(__AVX2__) && !defined(__AVX512F__)
-  return added(sum, (Sums)_mm256_madd_epi16(_mm256_set1_epi32(int(row)), (__m256i)filters));
+  return added(sum, (Sums)_mm256_madd_epi16((__m256i)terms, (__m256i)filters));
 #elif defined(__SSE2__) && !defined(__AVX__)
-  return added(sum, (Sums)_mm_madd_epi16(_mm_set1_epi32(int(row)), (__m128i)filters));
+  return added(sum, (Sums)_mm_madd_epi16((__m128i)terms, (__m128i)filters));
 #elif defined(__ARM_FEATURE_DOTPROD)
-  return (Sums)vdotq_s32((int32x4_t)sum, (int8x16_t)filters, vreinterpretq_s8_u32(vdupq_n_u32(row ^ 0x80808080u)));
+  return (Sums)vdotq_s32((int32x4_t)sum, (int8x16_t)filters, (int8x16_t)(terms ^ int(0x80808080u)));
 #else
-  const int32_t low = row & 0xffff, high = row >> 16;
-  return added(sum, ((Sums)((Bits)filters << 16) >> 16) * low + (filters >> 16) * high);
+  return added(sum, ((Sums)((Bits)filters << 16) >> 16) * (terms & 0xffff) + (filters >> 16) * (Sums)((Bits)terms >> 16));
 #endif
 }
+
+// Four terms of bytes in a lane, and what they are multiplied by: vectors `apart` ints from each other, one of four weights of 8 bits,
+// or one of the first and third with 16, one of the second and fourth.
+constexpr int QUAD = 4 / TERMS;  // vectors
+DEVICE Sums dot_quad(Sums sum, Sums quad, const Sums* filters) {
+  if (TERMS == 4) return dot(sum, quad, filters[0]);
+  return dot(dot(sum, quad & 0x00ff00ff, filters[0]), (Sums)((Bits)quad >> 8) & 0x00ff00ff, filters[QUAD - 1]);
+}
+// The lane of a vector of `dot_quad` for these weights. half: which of the vectors.
+DEVICE int quad_lane(const int (&w)[4], int half) {
+  if (TERMS == 4) return int((w[0] & 255) | (w[1] & 255) << 8 | (w[2] & 255) << 16 | uint32_t(w[3] & 255) << 24);
+  return int((w[half] & 65535) | uint32_t(w[half + 2] & 65535) << 16);
+}
+// Lane i has byte i of each of the four.
+template <int... i>
+DEVICE Sums quads_of(Bytes a, Bytes b, Bytes c, Bytes d, std::integer_sequence<int, i...>) {
+  typedef uint16_t Pairs __attribute__((vector_size(2 * SUMS), may_alias));
+  const Pairs first = (Pairs)__builtin_shufflevector(a, b, (i / 2 + i % 2 * SUMS)...);
+  const Pairs second = (Pairs)__builtin_shufflevector(c, d, (i / 2 + i % 2 * SUMS)...);
+  return (Sums)__builtin_shufflevector(first, second, (i / 2 + i % 2 * SUMS)...);
+}
+DEVICE Sums quads(Bytes a, Bytes b, Bytes c, Bytes d) { return quads_of(a, b, c, d, std::make_integer_sequence<int, 2 * SUMS>()); }
 
 DEVICE Floats to_floats(Sums sums) { return __builtin_convertvector(sums, Floats); }
 DEVICE Sums to_sums(Bytes bytes) {
@@ -134,6 +155,15 @@ DEVICE void store_floats(float* to, Floats value, int count) {
   else for (int i = 0; i < count; ++i) to[i] = value[i];
 }
 
+// Floats to bytes: / scale + zero, rounded to the nearest, ties to even, from 0 to 255.
+struct Rounding {
+  Floats inverse, least, most;
+  Sums zero;
+  Rounding(int zero, float inverse)
+      : inverse(all_floats(inverse)), least(all_floats(float(-zero))), most(all_floats(float(255 - zero))), zero(all_sums(zero)) {}
+  Bytes operator()(Floats value) const { return to_bytes(nearest(at_most(at_least(value * inverse, least), most)) + zero); }
+};
+
 // How the arrays of a kernel lie, as epilogue.h's Layout, and what is done with a sum. What Python fills in.
 struct Int8Layout {
   int images;
@@ -141,12 +171,14 @@ struct Int8Layout {
   int top_pitch, top_step;        // elements, of the top's type
   int other_pitch, other_step;    // bytes, of what is added before the activation
   int zero, top_zero, other_zero;
-  int high, across;               // the places of a block, and into how many the filters are cut
+  int high, across;               // the places, or rows of places, of a block, and into how many the filters are cut
+  int band;                       // whether the pixels of a block, which is of whole rows of places, are taken together
   float other_scale;              // a step of the addend, in those of the top
+  float inverse;                  // 1 / a step of the bottom
   float least, most;              // of what is stored, in steps of the top
 };
 
-// factor * (sum + bias) + other, then the activation: in steps of the top. That is what a float top holds; one of bytes holds the
+// factor * sum + other, then the activation: in steps of the top. A sum has begun at `bias`. That is what a float top holds; one of bytes holds the
 // nearest whole number of them from its zero on.
 struct Int8Epilogue {
   const int* bias;
@@ -163,17 +195,15 @@ struct Int8Epilogue {
 
   // What SUMS filters from a channel on have of their own; the arrays are padded.
   struct Own {
-    Sums bias;
     Floats factor, slope;
   };
   Own own(int channel) const {
-    return {*(const Sums*)(bias + channel), *(const Floats*)(factors + channel),
-            slopes ? *(const Floats*)(slopes + channel) : Floats{}};
+    return {*(const Floats*)(factors + channel), slopes ? *(const Floats*)(slopes + channel) : Floats{}};
   }
   // Sums of a place, of which `count` exist; addend: of the first. SIMPLE: as `simple` says.
   template <bool SIMPLE>
   Floats finish(Sums sums, const Own& own, const uint8_t* addend, int count) const {
-    Floats value = to_floats(added(sums, own.bias)) * own.factor;
+    Floats value = to_floats(sums) * own.factor;
     if (!SIMPLE && other) value += to_floats(to_sums(load_bytes(addend, count)) - other_zero) * other_scale;
     if (!SIMPLE && slopes) value = value < 0 ? own.slope * value : value;
     return at_most(at_least(value, least), most);

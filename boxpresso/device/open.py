@@ -15,6 +15,7 @@ from .compiling import Progress
 from .context import cuda_devices
 from .cuda import Cuda
 from .device import Device
+from .functions import check_arithmetic
 from .host import cpu, reproducible_cpu
 from .signature import KernelFile
 
@@ -42,7 +43,7 @@ def open_device(name: str | None = None, *, deterministic: bool = False, reprodu
     ------
     DeviceError
         Says which part is missing: the name is unknown, or PyCUDA, the driver or the GPU is not there; or a GPU was to be
-        reproducible.
+        reproducible, in a thread whose numbers are not rounded as always.
 
     Examples
     --------
@@ -50,6 +51,8 @@ def open_device(name: str | None = None, *, deterministic: bool = False, reprodu
     >>> open_device("cpu").empty((2, 3), "float32").shape
     (2, 3)
     """
+    if reproducible:
+        check_arithmetic()
     if name == "cpu":  # asked for often
         with _lock:
             return reproducible_cpu() if reproducible else cpu()

@@ -8,13 +8,18 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any
+
+import numpy as np
 
 from ..proto.errors import DeviceError
 from ..proto.limits import LIMITS
 from . import context
 from .array import Array, Buffer, recording
 from .cuda import Cuda, driver
+from .host import Cpu, lacking
+from .signature import Kernel
 
 ADDRESS = struct.Struct("<Q")
 TRIES = 3  # how often work that was not launches alone is tried again: it may have taken memory, or made a table
@@ -105,3 +110,65 @@ class Tape:
         for buffer in self.writes:
             buffer.host_fresh = False
             buffer.changes += 1
+
+
+class HostTape:
+    """The same on the CPU, where nobody can tell whether `work` is launches alone: its caller knows.
+
+    Parameters
+    ----------
+    device
+        The CPU.
+    work
+        Called once. It launches kernels and does nothing else that depends on the numbers of `arrays`.
+    arrays
+        Arrays of the caller's, which are others of the same sizes when it is played. All else that is launched on is kept.
+
+    Raises
+    ------
+    Unrecordable
+        For arrays of which one lies in another.
+    """
+
+    def __init__(self, device: Cpu, work: Callable[[], None], arrays: Sequence[np.ndarray]) -> None:
+        self.device, self.limit = device, LIMITS.region_samples
+        spans = sorted((address_of(array), address_of(array) + array.nbytes, i) for i, array in enumerate(arrays))
+        if any(end > start for (_, end, _), (start, _, _) in pairwise(spans)):
+            raise Unrecordable("two arrays lie in one memory")
+        launches: list[Any] = []
+        recording.launches = launches
+        try:
+            work()
+        finally:
+            recording.launches = None
+        self.launches: list[tuple[Kernel, Any, int, int, list[Any], list[tuple[int, int, int]], Sequence[Any]]] = []
+        for kernel, function, n, size, passed, args in launches:
+            places = [
+                (at, i, address_of(arg) - start)
+                for at, arg in enumerate(args)
+                if isinstance(arg, np.ndarray) and arg.nbytes
+                for start, end, i in spans
+                if start <= address_of(arg) < end
+            ]
+            own = [arg for at, arg in enumerate(args) if at not in {at for at, _, _ in places}]
+            self.launches.append((kernel, function, n, size, passed, places, own))
+
+    def fits(self, addresses: Sequence[int]) -> bool:
+        """Whether the limit is still the same."""
+        return self.limit == LIMITS.region_samples
+
+    def play(self, addresses: Sequence[int]) -> None:
+        """Makes the launches on other arrays, whose addresses are given in the order of `arrays`."""
+        device = self.device
+        for kernel, function, n, size, passed, places, _ in self.launches:
+            for at, slot, offset in places:
+                passed[at] = addresses[slot] + offset
+            lacks = device.schedule.run(kernel, min(device.workers, n), n, size, function, passed)
+            if lacks:
+                raise MemoryError(lacking(lacks, kernel))
+
+
+def address_of(array: np.ndarray) -> int:
+    """Where an array of the CPU lies."""
+    address: int = array.ctypes.data if array.dtype.kind == "V" else array.__array_interface__["data"][0]
+    return address

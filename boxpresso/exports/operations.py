@@ -73,8 +73,8 @@ class OfOperation:
 
 @dataclass
 class Operations:
-    """The operations of a net in their order, the shape and the blob of each value, the inputs, the outputs and the outputs'
-    names.
+    """The operations of a net in their order, the shape and the blob of each value, the inputs, the outputs, the outputs'
+    names, and what each value is in the net's graph.
 
     An input has the name of its blob, and so has the last value of any other blob; one that a layer overwrites in place has
     the name of its layer behind it. Several outputs may be one value: the tops of a Split, which is no operation.
@@ -86,6 +86,7 @@ class Operations:
     inputs: list[str]
     outputs: list[str]
     names: list[str]
+    values: dict[str, Value]
 
 
 class Foldable(Lowering):
@@ -179,7 +180,8 @@ def operations(net: Net, outputs: Sequence[str] | None = None, fold: bool = True
     values = [value for step in plan.steps for value in step.writes]
     shapes = {names[value]: tuple(net.blobs[value[0]].shape) for value in values}
     blobs = {names[value]: value[0] for value in values}
-    return Operations(steps, shapes, blobs, list(net.inputs), [names[plan.wanted[name]] for name in wanted], wanted)
+    ends = [names[plan.wanted[name]] for name in wanted]
+    return Operations(steps, shapes, blobs, list(net.inputs), ends, wanted, {names[value]: value for value in values})
 
 
 def names_of(plan: Plan, net: Net) -> dict[Value, str]:

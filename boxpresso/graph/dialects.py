@@ -23,7 +23,8 @@ def settle(net: NetParameter) -> NetParameter:
     outputs of the layer whose offsets are compared with the targets; makefile/frcnn keeps it in a JSON file. A PriorBox
     whose locations are twice as many as its boxes is TextBoxes' (`denser_prior_boxes`); one with sizes of 32, 64 and
     128 pixels and locations for 21 boxes is FaceBoxes', and so are the others of its net (`faceboxes`). Their programs
-    make more boxes without a word in the prototxt. Where a Crop without crop_param cuts is told by `crops.align_crops`.
+    make more boxes without a word in the prototxt. A Pooling, Reshape or Flatten in place keeps the name of its top, and
+    its input has another. Where a Crop without crop_param cuts is told by `crops.align_crops`.
 
     Examples
     --------
@@ -39,7 +40,7 @@ def settle(net: NetParameter) -> NetParameter:
     net = align_crops(net)
     wanting = [layer for layer in net.layer if wants_classes(layer)]
     marks = priors(net)
-    pools = [i for i, layer in enumerate(net.layer) if pools_in_place(net, layer)]
+    pools = [i for i, layer in enumerate(net.layer) if shapes_in_place(net, layer)]
     if not wanting and not marks and not pools:
         return net
     result = NetParameter()
@@ -54,9 +55,11 @@ def settle(net: NetParameter) -> NetParameter:
     return result
 
 
-def pools_in_place(net: NetParameter, layer: LayerParameter) -> bool:
-    """Whether a layer is a Pooling whose top is its bottom, which an earlier layer computes."""
-    if layer.type != "Pooling" or not layer.bottom or list(layer.top) != list(layer.bottom):
+def shapes_in_place(net: NetParameter, layer: LayerParameter) -> bool:
+    """Whether a layer gives its bottom, which an earlier layer computes, another shape and the same name."""
+    traits = traits_of(layer.type)
+    another = Trait.POOLS in traits or (Trait.VIEW in traits and Trait.ELEMENTWISE not in traits)
+    if not another or not layer.bottom or list(layer.top) != list(layer.bottom):
         return False
     blob = layer.bottom[0]
     return any(blob in other.top and blob not in other.bottom and other.bottom for other in net.layer)

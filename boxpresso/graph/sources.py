@@ -112,7 +112,7 @@ class Sources:
 
     def replace(self, layer: LayerParameter, net: NetParameter, sizes: Mapping[str, tuple[int, ...]]) -> None:
         """Makes an Input of a data layer."""
-        readers = [[other.type for other in net.layer if name in other.bottom] for name in layer.top]
+        readers = [readers_of(net, name) for name in layer.top]
         tops = data_tops(layer, readers, net.name, sliced(net, layer.top[0]))
         if rows := rows_of_regions(net, tops):
             tops = [Top((rows, *top.shape[1:]), top.role, top.certain) if top.shape[:1] == (REGIONS,) else top
@@ -211,6 +211,28 @@ def is_source(layer: LayerParameter, python_layers: Sequence[str]) -> bool:
     if layer.bottom or not layer.top or Trait.FILLED in traits_of(layer.type):
         return False
     return layer.type.lower() != "python" or layer.python_param.module not in python_layers
+
+
+def readers_of(net: NetParameter, blob: str) -> list[str]:
+    """The types of the layers that read a blob, what a sum, a join or parts of it become, or what it is joined with.
+
+    >>> from boxpresso.proto import parse_net
+    >>> net = parse_net('''layer { name: "a" type: "Concat" bottom: "x" top: "a" }
+    ...     layer { name: "b" type: "Convolution" bottom: "a" top: "b" }''')
+    >>> readers_of(net, "x")
+    ['Concat', 'Convolution']
+    """
+    followed, types = {blob}, []
+    for layer in net.layer:
+        if not followed & set(layer.bottom):
+            continue
+        types.append(layer.type)
+        traits = traits_of(layer.type)
+        if traits & (Trait.JOINS | Trait.PARTS | Trait.ELEMENTWISE):
+            followed |= set(layer.top)
+        if Trait.JOINS in traits:
+            followed |= set(layer.bottom)
+    return types
 
 
 def sliced(net: NetParameter, blob: str) -> int:

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 from ..device import Blob, Kernels, build_all, open_device
 from ..device.array import copied
 from ..device.fetch import fetch
+from ..device.functions import check_arithmetic
 from ..device.totals import totals
 from ..graph.anchors import Anchors, read_anchors
 from ..graph.connect import folders, show
@@ -293,10 +294,15 @@ class Net(Batched):
                 fetch(self.device, [self._blob(name).data for name in names])
             with self._layers.at_work:
                 results = {name: np.array(self._blob(name).data) for name in names}
-            if self.device.reproducible:  # a machine's NaN has a sign and a payload of its own
-                for array in results.values():
-                    np.copyto(array, np.nan, where=np.isnan(array))
-            return results
+            return self._same_nan(results)
+
+    def _same_nan(self, arrays: dict[str, Numpy]) -> dict[str, Numpy]:
+        """Arrays with numpy's NaN for each, where they are to be the same everywhere: a machine's has a sign and a payload of
+        its own."""
+        if self.device.reproducible:
+            for array in arrays.values():
+                np.copyto(array, np.nan, where=np.isnan(array))
+        return arrays
 
     def _pass(
         self, more: Sequence[str], start: str | None, end: str | None, inputs: Mapping[str, ArrayLike]
@@ -397,7 +403,7 @@ class Net(Batched):
                 for callback in self.after_backward:
                     callback(i)
             names = list(self.inputs) if end is None else self.names[last][0]
-            return {name: np.array(self._blob(name).diff) for name in [*names, *(diffs or ())]}
+            return self._same_nan({name: np.array(self._blob(name).diff) for name in [*names, *(diffs or ())]})
 
     def backward_layer(self, i: int) -> None:
         """Runs layer number `i` backward if its gradient is needed."""
@@ -617,7 +623,10 @@ class Net(Batched):
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """Raises BoxpressoError when another thread runs this net, whose blobs hold one pass at a time."""
+        """Raises BoxpressoError when another thread runs this net, whose blobs hold one pass at a time, and DeviceError as
+        check_arithmetic does."""
+        if self.device.reproducible:
+            check_arithmetic()
         if not self._busy.acquire(blocking=False):
             raise BoxpressoError(
                 f"net {self.name!r} is running in another thread: its blobs hold one pass at a time; make a Net for each "

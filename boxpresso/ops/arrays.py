@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from importlib import import_module
@@ -48,7 +48,7 @@ def reproducible() -> Iterator[None]:
 
 def device_of(x: Any) -> Device:
     """The device of the caller's array. Raises BoxpressoError for one that is neither a CPU nor a CUDA GPU."""
-    if type(x) is np.ndarray:
+    if type(x) is np.ndarray or plain_tensor(x):
         return open_device("cpu", reproducible=asked.get())
     kind, index = place(x)
     if kind not in (CPU, CUDA):
@@ -114,6 +114,8 @@ def kind_of(x: Any) -> Any:
     if type(x) is Array:
         buffer = x.buffer
         return Array, x.shape, buffer.dtype.num, buffer.gpu.index
+    if plain_tensor(x):
+        return type(x), x.shape, x.dtype
     if not hasattr(x, "shape") or not hasattr(x, "dtype"):
         return UNKNOWN
     kind, index = place(x)
@@ -123,9 +125,23 @@ def kind_of(x: Any) -> Any:
     return type(x), tuple(x.shape), x.dtype, index, torch and deterministic(x)
 
 
+def plain_tensor(x: Any) -> bool:
+    """Whether an array is a torch tensor on the CPU that numpy has as it lies in memory."""
+    if package(x) != "torch" or not x.is_cpu or not x.is_contiguous() or x.requires_grad:
+        return False
+    return not (x.is_conj() or x.is_neg()) and not is_bfloat16(x)
+
+
 def known_kind(x: Any) -> bool:
     """Whether arrays of this one's kind are all alike to a call."""
     return kind_of(x) is not UNKNOWN
+
+
+def taken_as_it_is(x: Any, device: Device) -> AnyArray:
+    """`take` of an array of a known kind."""
+    if whole(x):
+        return cast(AnyArray, x)
+    return cast(AnyArray, x.numpy()) if device.kind == "cpu" else take(x, device)
 
 
 def whole(x: Any) -> bool:
@@ -140,6 +156,8 @@ def take(x: Any, device: Device, dtype: Any = None) -> AnyArray:
             x = np.ascontiguousarray(on_host(x))
             return x if dtype is None else cast_to(x, dtype)
         return np.ascontiguousarray(x, dtype) if dtype != BFLOAT16 else cast_to(x, dtype)
+    if device.kind == "cpu" and dtype is None and plain_tensor(x):
+        return cast(AnyArray, x.numpy())
     if type(x) is Array and x.buffer.device is device and whole(x) and (dtype is None or x.buffer.dtype == dtype):
         return x
     if getattr(x, "requires_grad", False):
@@ -168,6 +186,8 @@ def on_host(x: Any) -> np.ndarray:
         return np.ascontiguousarray(x).view(np.uint16).view(BFLOAT16)
     if isinstance(x, np.ndarray) or not hasattr(x, "__dlpack__"):
         return np.asarray(x)
+    if package(x) == "torch":  # DLPack loses the sign of a view of negative numbers
+        x = x.resolve_neg()
     try:
         return np.from_dlpack(x)
     except (BufferError, RuntimeError, TypeError) as error:
@@ -259,3 +279,22 @@ class Results:
             return import_module("torch").from_numpy(array)
         space = getattr(x, "__array_namespace__", None)
         return space().from_dlpack(array) if space is not None else array
+
+
+class Given(Results):
+    """Results on the CPU in memory that is the caller's.
+
+    room: gives an array for a shape and a dtype; of bfloat16 it may be of another library's type.
+    """
+
+    def __init__(self, like: Any, device: Device, room: Callable[[Sequence[int], Any], np.ndarray]) -> None:
+        super().__init__(like, device)
+        self.room = room
+
+    def empty(self, shape: Sequence[int], dtype: Any) -> tuple[Any, Any]:
+        array = self.room(shape, dtype)
+        if array.shape != tuple(shape) or array.dtype.itemsize != np.dtype(dtype).itemsize:
+            raise BoxpressoError(
+                f"a result is {np.dtype(dtype)} {tuple(shape)}, its memory {array.dtype} {array.shape}"
+            )
+        return array, array.view(dtype)

@@ -19,7 +19,7 @@ from .operator import Call, Operator
 
 def detached(inputs: Sequence[Any]) -> list[Any]:
     """The inputs without their history."""
-    return [value.detach() if isinstance(value, torch.Tensor) else value for value in inputs]
+    return [value.detach() if isinstance(value, torch.Tensor) and value.requires_grad else value for value in inputs]
 
 
 def one_by_one(

@@ -85,7 +85,7 @@ def mapping(x: Any, rois: Any, height: int, width: int) -> Any:
 
 @kernel(ALONE)
 def nms(boxes: Any, scores: Any, threshold: float) -> Any:
-    return ours.nms(boxes, scores, threshold)
+    return operators.nms(boxes.detach(), scores.detach(), threshold)
 
 
 @kernel(FORWARD)
@@ -125,7 +125,9 @@ class RoiPool(torch.autograd.Function):  # type: ignore[misc]
 
 @kernel(FORWARD)
 def roi_pool(x: Any, rois: Any, scale: float, height: int, width: int) -> Any:
-    return RoiPool.apply(x, rois, (height, width), scale)
+    if torch.is_grad_enabled() and x.requires_grad:
+        return RoiPool.apply(x, rois, (height, width), scale)
+    return roi_pool_argmax(*detached((x, rois)), (height, width), scale)
 
 
 @kernel(ALONE)

@@ -6,17 +6,16 @@ import functools
 import inspect
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Generic, ParamSpec, cast
 
 from ..device import Blob, strides
-from ..device.array import Array
 from ..device.cuda import Cuda
 from ..device.kernel import real_of
-from ..device.tape import TRIES, Tape, Unrecordable
+from ..device.tape import TRIES, HostTape, Tape, Unrecordable, address_of
 from ..layers.core import Layer, Trait, check_arity, make_layer, strided, traits_of
 from ..proto import LayerParameter
 from ..proto.errors import BoxpressoError, LayerError
@@ -213,7 +212,7 @@ class Call:
         self.place: tuple[OrderedDict[Any, Call], Any] | None = (
             None  # the cache that it goes back to, and its key there
         )
-        self.tapes: dict[Any, Tape] = {}  # its launches, by what they are of
+        self.tapes: dict[Any, Tape | HostTape] = {}  # its launches, by what they are of
         self.tries = 0  # how often what it does could not be recorded
         self.results = arrays.Results(first, self.device)
         # An image in torch's memory format of that name is taken as it lies in memory.
@@ -255,7 +254,7 @@ class Call:
     def take(self, inputs: Sequence[Any]) -> None:
         """Takes other arrays of the same kind, shapes and dtypes."""
         self.inputs, self.again = list(inputs), True
-        self.arrays = [a if a is None or arrays.whole(a) else arrays.take(a, self.device) for a in inputs]
+        self.arrays = [a if a is None else arrays.taken_as_it_is(a, self.device) for a in inputs]
         self.results.like, self.borrowed = inputs[0], False
         if self.cached.user is self.token:
             self.cached.ran = False
@@ -266,6 +265,15 @@ class Call:
             for blob, array in zip(self.bottoms, (a for a in self.arrays if a is not None)):
                 blob.borrow(array)
             self.borrowed = True
+
+    @contextmanager
+    def into(self, room: Callable[[Sequence[int], Any], Any]) -> Iterator[None]:
+        """Within, results lie in memory of the caller's: see arrays.Given."""
+        own, self.results = self.results, arrays.Given(self.inputs[0], self.device, room)
+        try:
+            yield
+        finally:
+            self.results = own
 
     def close(self) -> None:
         """Goes back to the cache, without the caller's arrays."""
@@ -368,14 +376,28 @@ class Call:
         self.layer.forward(self.bottoms, self.top)
         self.cached.ran = True
 
+    def run_with(self, places: Any) -> None:
+        """The same, of a layer that writes into `places` where its maxima lie."""
+        layer: Any = self.layer
+        if self.cached.user is not self.token:
+            self.bind()
+        own, layer.places = layer.places, places
+        try:
+            self.run(keep=True)
+        finally:
+            layer.places, layer.has_places = own, False
+
     def blob(self, array: Any) -> Blob:
         """A Blob over the memory of an array."""
         blob = Blob((), array.dtype, self.device)
         blob.borrow(array)
         return blob
 
-    def forward(self, keep: bool = False) -> Any:
-        """The result. keep: whether a backward comes, for layers that store more for it."""
+    def forward(self, keep: bool = False, places: Any = None) -> Any:
+        """The result.
+
+        keep: whether a backward comes, for layers that store more for it; places: room for where a layer's maxima lie.
+        """
         top = self.top[0]
         image = len(top.shape) == 4
         result, ours, direct = self.room(top.shape, self.turns and image)
@@ -384,11 +406,15 @@ class Call:
             self.borrow()
             if direct and top.count:
                 top.borrow(ours)
-            self.run(keep)
+            if places is None:
+                self.run(keep)
+            else:
+                self.run_with(places)
 
         with self.cached.lock:
-            self.launch(work, [*self.arrays, ours] if direct and top.count else None, keep)
-            self.cached.ran = self.cached.user is self.token
+            on_tape = direct and top.count and (isinstance(self.device, Cuda) or self.repeats(keep))
+            self.launch(work, [*self.arrays, ours, places] if on_tape else None, (keep, places is not None))
+            self.cached.ran = self.cached.user is self.token and places is None
         if keep:  # a backward may look at the result, also where the layer did not run for it
             self.borrow()
             self.kept = ours if direct and top.count else None
@@ -399,29 +425,45 @@ class Call:
         self.finish()
         return self.outwards(result)
 
+    def repeats(self, keep: bool) -> bool:
+        """Whether the layer's passes can be played from a tape of the CPU: none where it leaves something from forward for its
+        backward, which comes (`keep`)."""
+        leaves = keep and (self.plan.remembers or self.plan.keeps)
+        return self.again and not leaves and self.cached.shapes == self.shapes and self.layer.repeats(self.arrays)
+
     def launch(self, work: Callable[[], None], taken: Sequence[Any] | None, kind: Any) -> None:
-        """Does `work`. On a GPU the launches of a call that has come before are made again, on the arrays that are `taken` now
-        (None: it is not known which they are). kind: what tells the works of this call from each other."""
-        if not self.again or taken is None or not isinstance(self.device, Cuda) or self.device.debug:
+        """Does `work`. The launches of a call that has come before are made again, on the arrays that are `taken` now.
+
+        taken: None where it is not known which they are, or on the CPU whether it is launches alone. kind: what tells the works
+        of this call from each other.
+        """
+        device = self.device
+        if not self.again or taken is None or (isinstance(device, Cuda) and device.debug):
             work()
             return
-        cached, device = self.cached, self.device
-        there: list[Array] = [array for array in taken if array is not None]
+        there = [array for array in taken if array is not None]
+        if not isinstance(device, Cuda):
+            self.play(work, there, list(map(address_of, there)), kind)
+            return
         addresses = [array.address(i >= self.count) for i, array in enumerate(there)]
         others = {cast(Cuda, array.buffer.device) for array in there} - {device}
         if others:
             device.wait_for(others)
-        tape = self.tapes.get(kind)
+        self.play(work, there, addresses, kind)
+        if others:
+            device.let_wait(others)
+
+    def play(self, work: Callable[[], None], there: Sequence[Any], addresses: Sequence[int], kind: Any) -> None:
+        """What `work` does, from its tape where there is one that fits; `there`: the arrays at these addresses."""
+        cached, tape = self.cached, self.tapes.get(kind)
         if tape is not None and tape.fits(addresses):
             tape.play(addresses)
             if cached.user is not self.token:  # what that one has left in the layer's memory is lost
                 cached.user = None
         elif not self.record(work, there, kind):
             work()
-        if others:
-            device.let_wait(others)
 
-    def record(self, work: Callable[[], None], there: Sequence[Array], kind: Any) -> bool:
+    def record(self, work: Callable[[], None], there: Sequence[Any], kind: Any) -> bool:
         """Does `work` and keeps what it launches; False where that cannot be, and it may have been done in part."""
         if self.tries == TRIES:
             return False
@@ -430,7 +472,7 @@ class Call:
             self.bind()
         draws = self.layer.pass_number
         try:
-            tape = Tape(cast(Cuda, self.device), work, there)
+            tape = (Tape if isinstance(self.device, Cuda) else HostTape)(cast(Any, self.device), work, there)
         except Unrecordable:
             self.tries += 1
             return False
@@ -483,7 +525,8 @@ class Call:
             for _, ours, direct in results:
                 taken = [*taken, ours] if direct and ours.size and taken is not None else None
             work = partial(self.run_back, given, rooms)
-            self.launch(work, taken if self.top[0].count else None, (tuple(wanted), stands))
+            on_tape = self.top[0].count and (isinstance(self.device, Cuda) or self.repeats(True))
+            self.launch(work, taken if on_tape else None, (tuple(wanted), stands))
         self.finish()
         gradients = [None if room is None else room[0] for room in rooms]
         if self.turned and gradients[0] is not None:

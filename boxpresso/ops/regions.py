@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from ..proto.errors import BoxpressoError
-from .operator import Call, Plan, operator
+from .operator import TO_NHWC, Call, Plan, operator
 from .parameters import Two, pooled, position_sensitive
 
 
@@ -48,6 +48,50 @@ def roi_align(
     largest = pool_mode == "max"
     attributes = {"has_places": False} if largest else {}
     return Plan("ROIAlign", {"roi_align_param": fields}, attributes, remembers=False, keeps=largest)
+
+
+def roi_align_argmax(*args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
+    """roi_align's maximum, and where the sample that it is lies on the map; arguments as roi_align's, but for pool_mode.
+
+    Returns
+    -------
+    result : (K, C, *output_size)
+    y, x : float32, or float64 beside it, of the same shape: the sample's place in pixels of the map, whose first pixel's centre
+        is 0; -1 for a region that cannot be read, and a bin without samples.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.arange(16, dtype=np.float32).reshape(1, 1, 4, 4)
+    >>> largest, at_y, at_x = roi_align_argmax(x, np.array([[0, 0, 0, 4, 4]], np.float32), 1, sampling_ratio=2)
+    >>> largest.item(), at_y.item(), at_x.item()
+    (12.5, 2.5, 2.5)
+    """
+    inputs, options = roi_align.bind(*args, **{**kwargs, "pool_mode": "max"})
+    call = roi_align.open(inputs, options, ("argmax",))
+    result, layer, shape = call.forward(keep=True), cast(Any, call.layer), call.top[0].shape
+    places = []
+    with call.cached.lock:
+        if not call.cached.ran:  # it was played from a tape, and another call has the layer's memory
+            call.borrow()
+            call.run(keep=True)
+        rooms = [call.device.empty(shape, call.dtype) for _ in "yx"]
+        if call.top[0].count and call.shapes[0] and call.shapes[0][0]:
+            layer.largest.roi_align_max_places(call.top[0].count, layer.places, call.arrays[1], *rooms, layer.geometry)
+        else:
+            for room in rooms:
+                room.fill(-1)
+        for room in rooms:
+            turned = call.turns and len(shape) == 4
+            theirs, ours = call.results.empty([shape[axis] for axis in TO_NHWC] if turned else shape, call.dtype)
+            if turned:
+                call.permuted(room, TO_NHWC, ours)
+            elif room.size:
+                ours[...] = room
+            places.append(call.outwards(theirs))
+    call.results.finish()
+    call.close()
+    return result, places[0], places[1]
 
 
 @operator("x", "rois", linear=())
@@ -95,15 +139,12 @@ def roi_pool_argmax(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
     >>> roi_pool_argmax(x, np.array([[0, 0, 0, 3, 3]], np.float32), 2)[1][0, 0].tolist()
     [[5, 7], [13, 15]]
     """
-    call = Call(roi_pool, *roi_pool.bind(*args, **kwargs))
-    layer: Any = call.layer
-    own = layer.places
-    places, layer.places = call.results.empty(call.top[0].shape, np.int32)
-    try:
-        result = call.forward(keep=True)
-    finally:
-        layer.places, layer.has_places = own, False
-    return result, call.outwards(places)
+    call = roi_pool.open(*roi_pool.bind(*args, **kwargs), ("argmax",))
+    places, ours = call.results.empty(call.top[0].shape, np.int32)
+    result = call.forward(places=ours)
+    places = call.outwards(places)
+    call.close()
+    return result, places
 
 
 def roi_pool_backward(grad: Any, *args: Any, argmax: Any = None, **kwargs: Any) -> dict[str, Any]:

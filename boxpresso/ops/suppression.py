@@ -201,17 +201,20 @@ def on_host(
 ) -> Any:
     """The same with the order found on the host."""
     rows, values = (arrays.values(a, device) for a in (boxes, scores))
-    labels = np.zeros(len(values)) if classes is None else arrays.values(classes, arrays.device_of(classes))
     rows = rows.astype(np.float64 if rows.dtype == np.float64 else np.float32)
     if not clockwise:
         rows[:, 4] *= -1
     first = best(values)
-    order = first[np.argsort(labels[first], kind="stable")]  # by class, within one best first
-    starts = np.append(np.flatnonzero(np.diff(labels[order], prepend=np.nan)), len(order))
-    stay = order[suppress.suppress_boxes(device, rows[order], threshold, starts=starts.astype(np.int32), **rule)]
-    rank = np.empty(len(order), np.int64)
-    rank[first] = np.arange(len(order))
-    stay = stay[np.argsort(rank[stay])]
+    if classes is None:
+        stay = first[suppress.suppress_boxes(device, rows[first], threshold, starts=None, **rule)]
+    else:
+        labels = arrays.values(classes, arrays.device_of(classes))
+        order = first[np.argsort(labels[first], kind="stable")]  # by class, within one best first
+        starts = np.append(np.flatnonzero(np.diff(labels[order], prepend=np.nan)), len(order))
+        stay = order[suppress.suppress_boxes(device, rows[order], threshold, starts=starts.astype(np.int32), **rule)]
+        rank = np.empty(len(order), np.int64)
+        rank[first] = np.arange(len(order))
+        stay = stay[np.argsort(rank[stay])]
     results = arrays.Results(boxes, device)
     result, ours = results.empty(stay.shape, np.int64)
     ours[...] = stay

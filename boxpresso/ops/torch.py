@@ -11,16 +11,18 @@ from __future__ import annotations
 
 import contextvars
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 import torch
+from torch.autograd import forward_ad
 
 from ..proto.errors import BoxpressoError
-from . import OPERATORS, arrays, library, pyramid
+from . import OPERATORS, arrays, library, pyramid  # noqa: F401  library registers torch.ops.boxpresso
 from .derivatives import Backward, Forward, detached
-from .operator import Operator
+from .operator import Call, Operator
+from .shapes import name_of
 
 
 class Differentiable(torch.autograd.Function):
@@ -64,30 +66,47 @@ def with_images(rois: Any, like: Any, columns: int = 5) -> Any:
     return torch.cat([torch.cat([torch.full_like(boxes[:, :1], i), boxes], 1) for i, boxes in enumerate(real)])
 
 
-def plain(value: Any) -> bool:
-    """Whether a value is a tensor with numbers, not one that a tracer of torch made."""
-    return not isinstance(value, torch.Tensor) or type(value) in (torch.Tensor, torch.nn.Parameter)
+KNOWN = {torch.Tensor, torch.nn.Parameter, int, float, bool, str, tuple, type(None)}
+
+
+def traced(values: Iterable[Any]) -> bool:
+    """Whether one of these values is a tensor without numbers, as a tracer of torch makes them."""
+    for value in values:  # noqa: SIM110  any(...) costs a call for each
+        if type(value) not in KNOWN and isinstance(value, torch.Tensor):
+            return True
+    return False
+
+
+@torch.compiler.assume_constant_result
+def reproducible_asked() -> bool:
+    """Whether this is within ops.reproducible(); torch.compile asks once, when it compiles."""
+    return arrays.asked.get()
 
 
 def differentiable(op: Operator[...]) -> Callable[..., Any]:
     """An operator as a function of torch's tensors."""
-    name, regions = library.name_of(op), "rois" in op.inputs
+    name, regions = name_of(op), "rois" in op.inputs
 
     @functools.wraps(op.describe)
     def function(*args: Any, **kwargs: Any) -> Any:
         if regions:
             like = args[0] if args else kwargs.get("x")
-            args = tuple(with_images(value, like, op.columns) if i == 1 else value for i, value in enumerate(args))
+            if len(args) > 1 and not isinstance(args[1], torch.Tensor):
+                args = (args[0], with_images(args[1], like, op.columns), *args[2:])
             if "rois" in kwargs:
                 kwargs["rois"] = with_images(kwargs["rois"], like, op.columns)
-        if torch.compiler.is_compiling() or not all(plain(value) for value in (*args, *kwargs.values())):
-            if arrays.asked.get():
+        if torch.compiler.is_compiling() or traced(args) or traced(kwargs.values()):
+            if reproducible_asked():
                 raise BoxpressoError(f"{name}: ops.reproducible() does not reach into what torch compiles or exports")
             return getattr(torch.ops.boxpresso, name)(*args, **kwargs)
         inputs, options = op.bind(*args, **kwargs)
-        if torch._C._functorch.peek_interpreter_stack() is not None:  # torch.func's transforms
-            return Forward.apply(op, options, *inputs)
-        return Differentiable.apply(op, options, *inputs)
+        if torch._C._functorch.peek_interpreter_stack() is not None or forward_ad._current_level >= 0:
+            return Forward.apply(op, options, *inputs)  # under torch.func's transforms, or in forward mode
+        if torch.is_grad_enabled() and any(isinstance(x, torch.Tensor) and x.requires_grad for x in inputs):
+            return Differentiable.apply(op, options, *inputs)
+        return op.cached(
+            detached(inputs), options, (), Call.forward
+        )  # without autograd's part, which is slower than the rest
 
     return function
 

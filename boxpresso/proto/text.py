@@ -38,6 +38,8 @@ _ESCAPE = re.compile(rb"\\([0-7]{1,3}|[xX][0-9a-fA-F]{1,2}|.)", re.DOTALL)
 _WHOLE = re.compile(r"(?m)^(\s*\w+: -?\d+)\.0$")  # 1.0, which C++ prints as 1
 _PLAIN = dict(zip(b"nrtabfv", b"\n\r\t\a\b\f\v", strict=True))
 _CLOSE = {"{": "}", "<": ">"}
+# Fields that are lists in some forks and one number in ours: where a text gives several, they go to the field of a list.
+_SEVERAL = {"PoolingParameter": {"kernel_size": "kernel_size_3d", "stride": "stride_3d", "pad": "pad_3d"}}
 _NON_FINITE = {"inf", "infinity", "nan", "inff", "nanf"}
 _SHOWN = 100  # characters of what was seen that an error shows
 _DIGITS = 400  # of a number; the largest double has 309
@@ -282,6 +284,11 @@ class _Parser:
                 while not self.eat("]"):
                     self.comma()
                     values.append(self.value(field))
+            return
+        several = _SEVERAL.get(message.DESCRIPTOR.name, {}).get(field.name)
+        if several is not None and message.HasField(field.name):
+            values = getattr(message, several)
+            values.extend([self.value(field)] if values else [getattr(message, field.name), self.value(field)])
             return
         if message.HasField(field.name):
             self.twice(field.name, start, message, layer, path)

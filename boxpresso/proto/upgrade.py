@@ -78,7 +78,8 @@ _V0_COMMON = {"name", "type", "blobs", "blobs_lr", "weight_decay"}
 
 # Today's name of a V1 type is its words with capitals, but for these words
 _V1_WORDS = (
-    "AbsVal ArgMax BN BNLL CReLU DeformableConvolution ELU HDF5 LRN MVN Pooling3D PReLU PriorBox PSROI ReLU ReLU6 ROI "
+    "AbsVal ArgMax BN BNLL Convolution3D CReLU Deconvolution3D DeformableConvolution ELU HDF5 LRN MVN Pooling3D PReLU "
+    "PriorBox PSROI ReLU ReLU6 ROI "
     "ROIPooling RPN SPP TanH YuvToNormalizedGray YuvToRgb"
 )
 # and these types
@@ -135,6 +136,8 @@ def upgrade_net(net: NetParameter, *, source: str = "the net") -> NetParameter:
     if net.input:
         net = _upgrade_input(net, source)
     _upgrade_batch_norm(net.layer)
+    for layer in net.layer:
+        _upgrade_volumes(layer)
     return net
 
 
@@ -380,3 +383,110 @@ def _upgrade_batch_norm(layers: Iterable[LayerParameter]) -> None:
             for spec in layer.param:
                 spec.lr_mult = 0
                 spec.decay_mult = 0
+
+
+# -- volumes -----------------------------------------------------------------------------------------------------------
+
+_OF_VOLUMES = {
+    "convolution3d": "Convolution", "ndconvolution": "Convolution", "deconvolution3d": "Deconvolution",
+    "nddeconvolution": "Deconvolution", "ndpooling": "Pooling3D",
+}  # fmt: skip
+
+
+def _upgrade_volumes(layer: LayerParameter) -> None:
+    """Convolutions and poolings over three axes in the forms of forks: C3D's kernel_depth, kernel_shape, the messages of
+    Pooling3D and Convolution3D, and a Pooling of several kernel_size become a Convolution, and a Pooling or Pooling3D."""
+    kind = _OF_VOLUMES.get(layer.type.lower(), layer.type)
+    if layer.HasField("convolution3d_param"):
+        own = layer.convolution3d_param
+        for field, value in own.ListFields():
+            if field.name in ("num_output", "bias_term", "group", "kernel_depth", "temporal_stride", "temporal_pad"):
+                setattr(layer.convolution_param, field.name, value)
+            elif field.name in ("kernel_size", "stride", "pad"):
+                getattr(layer.convolution_param, field.name).append(value)
+            elif field.name in ("weight_filler", "bias_filler"):
+                getattr(layer.convolution_param, field.name).CopyFrom(value)
+            elif field.name == "filter_group":
+                layer.convolution_param.filter_group = value
+        layer.ClearField("convolution3d_param")
+    if kind in ("Convolution", "Deconvolution") and layer.HasField("convolution_param"):
+        p = layer.convolution_param
+        for name, (short, along, usual) in _AXES.items():
+            values = getattr(p, name)
+            if p.HasField(f"{short}_shape"):
+                values[:] = [int(n) for n in getattr(p, f"{short}_shape").dim]
+                p.ClearField(f"{short}_shape")
+            elif p.HasField("kernel_depth"):
+                side = [*values, usual][0]
+                values[:] = [getattr(p, along), side, side]
+        if p.filter_group > 1:
+            p.group = p.filter_group
+        for name in ("kernel_depth", "temporal_stride", "temporal_pad", "filter_group"):
+            p.ClearField(name)
+    if layer.HasField("pooling3d_param"):
+        _flatten_pooling(layer)
+    if kind in ("Pooling", "Pooling3D") and layer.HasField("pooling_param"):
+        kind = _upgrade_pooling(layer, kind)
+    if kind != layer.type:
+        layer.type = kind
+
+
+# of each field: what its _shape is called, what C3D has along time, and its default
+_AXES = {
+    "kernel_size": ("kernel", "kernel_depth", 1),
+    "stride": ("stride", "temporal_stride", 1),
+    "pad": ("pad", "temporal_pad", 0),
+}
+
+
+def _flatten_pooling(layer: LayerParameter) -> None:
+    """pooling3d_param as the lists of pooling_param: depth, height and width."""
+    own, p = layer.pooling3d_param, layer.pooling_param
+    p.pool = p.PoolMethod.Value(own.PoolMethod.Name(own.pool))
+    p.global_pooling = own.global_pooling
+    depth = own.kernel_d or own.kernel_depth or own.kernel_size
+    high, wide = (
+        (own.kernel_h or own.kernel_height or own.kernel_size),
+        (own.kernel_w or own.kernel_width or own.kernel_size),
+    )
+    if depth or high or wide:
+        p.kernel_size_3d.extend([depth, high, wide])
+    along = own.temporal_stride if own.HasField("temporal_stride") or own.HasField("kernel_depth") else own.stride
+    p.stride_3d.extend([own.stride_d or along, own.stride_h or own.stride, own.stride_w or own.stride])
+    ends = [(own.pad_d0, own.pad_d1), (own.pad_h0, own.pad_h1), (own.pad_w0, own.pad_w1)]
+    if any(first != last for first, last in ends):
+        raise ModelError(
+            f"layer {layer.name!r}: pooling3d_param pads the two ends of an axis differently, which is not known"
+        )
+    p.pad_3d.extend(
+        first or (own.pad if i or not own.HasField("kernel_depth") else 0) for i, (first, _) in enumerate(ends)
+    )
+    p.ceil_mode = own.ceil_mode or not (own.HasField("kernel_d") or own.HasField("ceil_mode"))
+    layer.ClearField("pooling3d_param")
+
+
+def _upgrade_pooling(layer: LayerParameter, kind: str) -> str:
+    """The type of a pooling layer, whose sizes are brought into one form: lists for volumes, _h and _w for two numbers."""
+    p = layer.pooling_param
+    for name, (short, along, usual) in _AXES.items():
+        values = getattr(p, f"{name}_3d")
+        if p.HasField(f"{short}_shape"):
+            values[:] = [int(n) for n in getattr(p, f"{short}_shape").dim]
+            p.ClearField(f"{short}_shape")
+        elif p.HasField("kernel_depth"):
+            values[:] = [getattr(p, along), *[getattr(p, name) if p.HasField(name) else usual] * 2]
+        if len(values) == 2 and kind == "Pooling":
+            setattr(p, f"{short}_h", values[0])
+            setattr(p, f"{short}_w", values[1])
+            p.ClearField(name)
+            p.ClearField(f"{name}_3d")
+    for name in ("kernel_depth", "temporal_stride", "temporal_pad"):
+        p.ClearField(name)
+    if not any(len(getattr(p, f"{name}_3d")) for name in _AXES) and kind != "Pooling3D":
+        return kind
+    for name in _AXES:
+        values = getattr(p, f"{name}_3d")
+        if p.HasField(name) and not values:
+            values.append(getattr(p, name))
+        p.ClearField(name)
+    return "Pooling3D"

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..device.functions import log
 from ..graph.quantization import Range
 from ..layers.core import Trait
 from ..layers.core.lowering import Same
@@ -110,7 +111,7 @@ def least_entropy(counts: Numpy) -> int:
         spread = np.where(filled, sums[steps] / np.maximum(sizes[steps], 1), 0)
         held = true > 0
         p, q = true[held] / true.sum(), np.maximum(spread[held], 1e-9) / max(spread.sum(), 1e-9)
-        divergence = float((p * np.log(p / q)).sum())
+        divergence = float((p * log(p / q)).sum())
         if divergence < bins:
             best, bins = end, divergence
     return best

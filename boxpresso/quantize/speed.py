@@ -44,7 +44,8 @@ class Times:
                     continue
                 takes = step.lowering.takes
                 total += self.steps.get((step.layer, takes), 0.0)
-                needs.update((value, takes) for value in step.reads)
+                planes = net.blobs[step.reads[0][0]].shape[1:2] <= (step.lowering.planar,)  # are not turned
+                needs.update((value, takes) for value in step.reads[planes:])
             for value, takes in needs:
                 in_bytes = plan.layouts.get(value) in DTYPES
                 if (takes in DTYPES) != in_bytes:

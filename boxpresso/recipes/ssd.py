@@ -60,9 +60,10 @@ SMALL_128 = [
     Head("conv7", 60, 90, (2,)),
     Head("conv8", 90, 122, (2,)),
 ]
+# Maps of 16, 8, 8 and 4 places a side: objects of half the picture and more lie between the places of a map of 2.
 SMALL_TRUNK = (
     ("conv1", 16, 2), ("conv2", 24, 2), ("conv3", 32, 1), ("conv4", 48, 2), ("conv5", 48, 1), ("conv6", 80, 2),
-    ("conv7", 80, 2), ("conv8", 96, 2),
+    ("conv7", 80, 1), ("conv8", 96, 2),
 )  # fmt: skip
 
 

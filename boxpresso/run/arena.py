@@ -192,10 +192,14 @@ class Placement:
             self.actions.append(Action("forward", step))
 
     def takes_planes(self, step: Step) -> bool:
-        """Whether a step takes its first value as planes: one of few channels that is not there with channels last."""
-        shape = self.shape(step.reads[0])
-        few = step.lowering is not None and len(shape) == 4 and 1 < shape[1] <= step.lowering.planar
-        return few and (step.reads[0], LAST) not in self.made
+        """Whether a step takes its first value as planes: one of few channels that is not there in another layout."""
+        shape, lowering, value = self.shape(step.reads[0]), step.lowering, step.reads[0]
+        if lowering is None or len(shape) != 4 or not shape[1] <= lowering.planar:
+            return False
+        return (shape[1] > 1 or lowering.takes != LAST) and not {
+            (value, LAST),
+            (value, lowering.takes),
+        } & self.made.keys()
 
     def reads(self, step: Step) -> list[Key]:
         """The keys that a lowered step reads."""

@@ -197,7 +197,8 @@ class CpuProgram(Program):
             reads = [array(key) for key in self.placement.reads(step)]
             if id(step) in self.placement.planar:
                 _, channels, height, width = self.source.blobs[step.reads[0][0]].shape
-                reads[0] = replace(reads[0], channels=channels, height=height, width=width, pitch=0)
+                scale = self.plan.scales.get(step.reads[0])  # of a step in 8 bits, which rounds the floats itself
+                reads[0] = replace(reads[0], channels=channels, height=height, width=width, pitch=0, scale=scale)
             addend = reads.pop() if step.added is not None else None
             step.lowering.record(chain, reads, array(self.placement.written(step)), addend)
             return

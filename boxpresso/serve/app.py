@@ -46,10 +46,6 @@ TOGETHER = 8  # times the bytes of an upload: what those that are being received
 LABELS = Query(None, description="only these classes, names or numbers, with commas between them")
 
 
-class Busy(Refusal):
-    """There are too many requests."""
-
-
 class Api:
     """The answers.
 
@@ -132,15 +128,15 @@ class Api:
         """200 while the server can answer requests."""
         return JSONResponse({"ready": True})
 
-    async def v2_model(self, name: str, version: str = "1") -> Response:
+    async def v2_model(self, name: str, version: str = "") -> Response:
         """The model's inputs and outputs."""
         return self.v2_refusal(name, version) or JSONResponse(kserve.model_metadata(self.model.name))
 
-    async def v2_model_ready(self, name: str, version: str = "1") -> Response:
+    async def v2_model_ready(self, name: str, version: str = "") -> Response:
         """200 for the model that is served."""
         return self.v2_refusal(name, version) or JSONResponse({"name": self.model.name, "ready": True})
 
-    async def v2_infer(self, request: Request, name: str, version: str = "1") -> Response:
+    async def v2_infer(self, request: Request, name: str, version: str = "") -> Response:
         """The detections of the pictures of a request; pictures of requests that wait go through the net together."""
         if refusal := self.v2_refusal(name, version):
             return refusal
@@ -160,10 +156,10 @@ class Api:
 
     def v2_refusal(self, name: str, version: str) -> Response | None:
         """404 for another model or version than the one that is served, else None."""
-        if name != self.model.name or version != "1":
-            return refused(
-                Refusal(404, f"there is no model {name!r} of version {version}; there is {self.model.name!r} of 1")
-            )
+        try:
+            kserve.check_model(self.model.name, name, version)
+        except Refusal as refusal:
+            return refused(refusal)
         return None
 
     async def blobs(
@@ -249,33 +245,34 @@ class Api:
         """
         try:
             return answer(await self.result(request, work_on, body, types))
-        except Busy as refusal:
-            return refused(refusal, {"retry-after": "1"})
-        except Refusal as refusal:
-            return refused(refusal)
-        except Left:
-            return refused(Refusal(400, "the client has left"))
-        except DeviceLost as error:
+        except BaseException as error:
+            return refused(self.refusal(error))
+
+    def refusal(self, error: BaseException) -> Refusal:
+        """What a client is told of an error; those that are not the client's are reported. Raises the error again where the
+        request has been cancelled, or the process is to end."""
+        if isinstance(error, Refusal):
+            return error
+        if isinstance(error, Left):
+            return Refusal(400, "the client has left")
+        if isinstance(error, DeviceLost):
             self.report(error)
             self.lost.set()
-            return refused(
-                Refusal(503, "the GPU has failed, and the server ends; send it again later"), {"retry-after": "5"}
-            )
-        except BoxpressoError as error:
+            return Refusal(503, "the GPU has failed, and the server ends; send it again later", 5)
+        if isinstance(error, BoxpressoError):
             self.report(error)
-            return refused(Refusal(500, public(str(error), *self.model.paths)))
-        except asyncio.CancelledError:
-            if not self.worker.closed:
-                raise
-            return refused(Refusal(503, "the server is shutting down"))
-        except MemoryError:
+            return Refusal(500, public(str(error), *self.model.paths))
+        if isinstance(error, asyncio.CancelledError) and self.worker.closed:
+            return Refusal(503, "the server is shutting down")
+        if isinstance(error, MemoryError):
             self.report("there is no memory left for a request")
-            return refused(Refusal(503, "there is not enough memory for this request"))
-        except Exception as error:
-            self.report(f"{type(error).__name__}: {error}; this is a fault of Boxpresso, please report it")
-            if os.environ.get("BOXPRESSO_DEBUG") == "1":
-                traceback.print_exception(error)
-            return refused(Refusal(500, f"an internal error, {type(error).__name__}; the server's terminal says more"))
+            return Refusal(503, "there is not enough memory for this request")
+        if not isinstance(error, Exception):
+            raise error
+        self.report(f"{type(error).__name__}: {error}; this is a fault of Boxpresso, please report it")
+        if os.environ.get("BOXPRESSO_DEBUG") == "1":
+            traceback.print_exception(error)
+        return Refusal(500, f"an internal error, {type(error).__name__}; the server's terminal says more")
 
     async def result(
         self,
@@ -286,7 +283,6 @@ class Api:
     ) -> Any:
         """What the work gives. Raises Refusal with 504 where body and work together take too long."""
         end = time.monotonic() + self.options.timeout
-        late = Refusal(504, f"the request took longer than {self.options.timeout:g} seconds (--timeout), and was ended")
         data = None
         if body:
             check_type(request.headers, types)
@@ -294,37 +290,67 @@ class Api:
             try:
                 data = await asyncio.wait_for(self.uploads.read(request.receive, request.headers), self.options.timeout)
             except asyncio.TimeoutError:
-                raise late from None
+                raise self.late() from None
+        leaving = asyncio.ensure_future(left(request))
+        try:
+            return await self.queue(lambda: work_on(data), end, leaving)
+        finally:
+            leaving.cancel()
+
+    def late(self) -> Refusal:
+        """For a request that takes too long."""
+        return Refusal(504, f"the request took longer than {self.options.timeout:g} seconds (--timeout), and was ended")
+
+    def check_busy(self) -> None:
+        """Raises Refusal with 503 where too many requests wait."""
+        if self.busy > self.options.waiting:
+            raise Refusal(503, f"the server is busy: {self.busy} requests are before this one; try again later", 1)
+
+    async def queue(
+        self, work_on: Callable[[], Callable[[], Any]], end: float, leaving: asyncio.Future[None] | None = None
+    ) -> Any:
+        """What work gives in the worker's thread, in its turn.
+
+        Parameters
+        ----------
+        work_on
+            Gives the work; may raise Refusal.
+        end
+            Of `time.monotonic`, when nobody waits for it any more.
+        leaving
+            Done when the client has left; a caller that is cancelled then needs none.
+
+        Raises
+        ------
+        Refusal
+            503 where too many wait, 504 where it is not done in time.
+        Left
+            Where the client has left.
+        """
         self.check_busy()
         self.busy += 1
         try:
-            return await self.work(request, work_on(data), end, late)
+            return await self.work(work_on(), end, leaving)
         finally:
             self.busy -= 1
 
-    def check_busy(self) -> None:
-        """Raises Busy where too many requests wait."""
-        if self.busy > self.options.waiting:
-            raise Busy(503, f"the server is busy: {self.busy} requests are before this one; try again later")
-
-    async def work(self, request: Request, work: Callable[[], Any], end: float, late: Refusal) -> Any:
-        """What work gives in the worker's thread; raises `late` where it is not done at a time, and Left."""
+    async def work(self, work: Callable[[], Any], end: float, leaving: asyncio.Future[None] | None) -> Any:
+        """`queue`, of a request that has its place."""
         job = self.worker.submit(work)
         result = asyncio.wrap_future(job.future)
-        leaving = asyncio.ensure_future(left(request))
         try:
             await asyncio.wait(
-                {result, leaving}, timeout=max(0.0, end - time.monotonic()), return_when=asyncio.FIRST_COMPLETED
-            )
+                {result} | ({leaving} if leaving else set()),
+                timeout=max(0.0, end - time.monotonic()), return_when=asyncio.FIRST_COMPLETED,
+            )  # fmt: skip
             if result.done():
                 return result.result()
-            if leaving.done():
+            if leaving and leaving.done():
                 raise Left
-            raise late
+            raise self.late()
         except TimeoutError:  # the worker's own, of a job that was interrupted
-            raise late from None
+            raise self.late() from None
         finally:
-            leaving.cancel()
             if not result.done():
                 self.worker.give_up(job)
                 result.add_done_callback(lambda future: future.cancelled() or future.exception())
@@ -355,7 +381,8 @@ def static(name: str) -> Response:
 
 def refused(refusal: Refusal, headers: Mapping[str, str] | None = None) -> Response:
     """The answer in place of one that cannot be given."""
-    return JSONResponse({"error": str(refusal)}, refusal.status, dict(headers or {}))
+    again = {} if refusal.retry_after is None else {"retry-after": str(refusal.retry_after)}
+    return JSONResponse({"error": str(refusal)}, refusal.status, {**again, **(headers or {})})
 
 
 async def http_error(request: Request, error: Any) -> Response:

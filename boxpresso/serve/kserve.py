@@ -1,7 +1,8 @@
-"""The Open Inference Protocol (KServe v2, Triton's) over HTTP, with its binary tensors, and batches of the pictures that wait.
+"""The Open Inference Protocol (KServe v2, Triton's): its tensors, requests over HTTP, and batches of what waits.
 
 A request has pictures, as files (`image`, BYTES) or as pixels (`pixels`, UINT8), and gets the detections of all of them, one
 below the other: `boxes`, `scores`, `class_ids`, `class_names`, and `picture`, which of the request's pictures each is of.
+`rpc` has the same over gRPC.
 
 Source
 ------
@@ -35,7 +36,9 @@ OUTPUTS = (
     ("picture", "INT32", [-1]),
 )  # fmt: skip
 DTYPES = {"FP32": np.float32, "INT64": np.int64, "INT32": np.int32, "UINT8": np.uint8}
+VERSION = "1"  # the only one of the model
 PICTURES = 64  # of one request
+ONE_INPUT = "a request has one input: image (BYTES, files of pictures) or pixels (UINT8, N x H x W x 3, RGB)"
 
 
 @dataclass
@@ -128,6 +131,14 @@ class Batcher:
         return result
 
 
+def check_model(known: str, name: str, version: str) -> None:
+    """Raises Refusal with 404 for another model or version than the one that is served."""
+    if name != known or version not in (VERSION, ""):
+        raise Refusal(
+            404, f"there is no model {name!r} of version {version or VERSION}; there is {known!r} of {VERSION}"
+        )
+
+
 def server_metadata() -> dict[str, Any]:
     """The answer of /v2."""
     return {"name": "boxpresso", "version": __version__, "extensions": ["binary_tensor_data"]}
@@ -140,7 +151,7 @@ def model_metadata(name: str) -> dict[str, Any]:
         return [{"name": n, "datatype": d, "shape": s} for n, d, s in of]
 
     return {
-        "name": name, "versions": ["1"], "platform": "boxpresso", "inputs": tensors(INPUTS), "outputs": tensors(OUTPUTS),
+        "name": name, "versions": [VERSION], "platform": "boxpresso", "inputs": tensors(INPUTS), "outputs": tensors(OUTPUTS),
     }  # fmt: skip
 
 
@@ -156,16 +167,8 @@ def read_request(body: bytes, headers: Mapping[str, str]) -> Asked:
         raise Refusal(400, f"the request is not JSON: {error}") from None
     inputs = request.get("inputs") if isinstance(request, dict) else None
     if not isinstance(inputs, list) or len(inputs) != 1 or not isinstance(inputs[0], dict):
-        raise Refusal(
-            422, "a request has one input: image (BYTES, files of pictures) or pixels (UINT8, N x H x W x 3, RGB)"
-        )
+        raise Refusal(422, ONE_INPUT)
     tensor = inputs[0]
-    known = {name: kind for name, kind, _ in INPUTS}
-    name, kind, shape = tensor.get("name"), tensor.get("datatype"), tensor.get("shape")
-    if name not in known or kind != known[name]:
-        raise Refusal(422, f"the input is {name!r} of {kind!r}; it must be image of BYTES or pixels of UINT8")
-    if not isinstance(shape, list) or not all(isinstance(n, int) and 0 < n < 1 << 31 for n in shape):
-        raise Refusal(422, f"the shape of {name} is {str(shape)[:80]}; it is a list of whole numbers from 1")
     size = parameter(tensor, "binary_data_size")
     if size is not None:
         if length is None or not isinstance(size, int) or size != len(body) - end:
@@ -173,13 +176,41 @@ def read_request(body: bytes, headers: Mapping[str, str]) -> Asked:
         data: Any = body[end:]
     else:
         data = tensor.get("data")
-    pictures = files(data, shape, tensor) if name == "image" else pixels(data, shape)
+    return Asked(
+        pictures_of(tensor.get("name"), tensor.get("datatype"), tensor.get("shape"), data),
+        wanted_of(request),
+        outputs_of(request),
+        request.get("id") if isinstance(request.get("id"), str) else None,
+    )
+
+
+def pictures_of(name: Any, kind: Any, shape: Any, data: Any) -> list[Numpy | bytes]:
+    """The pictures of a request's input.
+
+    Parameters
+    ----------
+    name, kind, shape
+        As the request has them.
+    data
+        Of `image` the bytes of files, each behind its length, or a list of them, as bytes or as texts of base64. Of `pixels`
+        bytes, or lists of numbers.
+
+    Raises Refusal.
+    """
+    known = {name: kind for name, kind, _ in INPUTS}
+    if name not in known or kind != known[name]:
+        raise Refusal(422, f"the input is {name!r} of {kind!r}; it must be image of BYTES or pixels of UINT8")
+    if not isinstance(shape, list) or not all(isinstance(n, int) and 0 < n < 1 << 31 for n in shape):
+        raise Refusal(422, f"the shape of {name} is {str(shape)[:80]}; it is a list of whole numbers from 1")
+    pictures = files(data, shape) if name == "image" else pixels(data, shape)
     if len(pictures) > PICTURES:
         raise Refusal(413, f"a request has at most {PICTURES} pictures, this one {len(pictures)}")
-    wanted = Wanted(share(request, "threshold"), share(request, "overlap"))
-    return Asked(
-        pictures, wanted, outputs_of(request), request.get("id") if isinstance(request.get("id"), str) else None
-    )
+    return pictures
+
+
+def wanted_of(request: Mapping[str, Any]) -> Wanted:
+    """What a request's parameters ask of the detections. Raises Refusal."""
+    return Wanted(share(request, "threshold"), share(request, "overlap"))
 
 
 def parameter(of: Mapping[str, Any], name: str) -> Any:
@@ -196,8 +227,8 @@ def share(request: Mapping[str, Any], name: str) -> float | None:
     return value
 
 
-def files(data: Any, shape: list[int], tensor: Mapping[str, Any]) -> list[Numpy | bytes]:
-    """The bytes of files: each behind its length in 4 bytes, or in JSON as base64."""
+def files(data: Any, shape: list[int]) -> list[Numpy | bytes]:
+    """The bytes of files: each behind its length in 4 bytes, or a list of them, in JSON as base64."""
     result: list[Numpy | bytes] = []
     if isinstance(data, bytes):
         at = 0
@@ -211,6 +242,9 @@ def files(data: Any, shape: list[int], tensor: Mapping[str, Any]) -> list[Numpy 
             at += 4 + count
     else:
         for text in flat(data):
+            if isinstance(text, bytes):
+                result.append(text)
+                continue
             try:
                 result.append(base64.b64decode(text if isinstance(text, str) else "?", validate=True))
             except (binascii.Error, ValueError):
@@ -267,8 +301,30 @@ def outputs_of(request: Mapping[str, Any]) -> dict[str, bool]:
     return result
 
 
-def answer(name: str, asked: Asked, found: Sequence[Detections]) -> tuple[bytes, dict[str, str]]:
-    """The body of an answer, and its headers."""
+@dataclass
+class Tensor:
+    """An output: its values row by row, of BYTES a list of bytes, and the same as the protocol's bytes."""
+
+    name: str
+    kind: str
+    shape: list[int]
+    values: Numpy | list[bytes]
+
+    def tobytes(self) -> bytes:
+        """Little-endian; each text behind its length in 4 bytes."""
+        if isinstance(self.values, list):
+            return b"".join(struct.pack("<I", len(text)) + text for text in self.values)
+        return self.values.astype(self.values.dtype.newbyteorder("<")).tobytes()
+
+    def tolist(self) -> list[Any]:
+        """Flat, as JSON has it."""
+        return (
+            [text.decode() for text in self.values] if isinstance(self.values, list) else self.values.ravel().tolist()
+        )
+
+
+def tensors(asked: Asked, found: Sequence[Detections]) -> list[Tensor]:
+    """The outputs that a request asks for, in the protocol's order."""
     values: dict[str, Any] = {
         "boxes": np.concatenate([each.boxes for each in found]),
         "scores": np.concatenate([each.scores for each in found]),
@@ -276,25 +332,28 @@ def answer(name: str, asked: Asked, found: Sequence[Detections]) -> tuple[bytes,
         "class_names": [(one or "").encode() for each in found for one in each.class_names],
         "picture": np.repeat(np.arange(len(found)), [len(each) for each in found]),
     }
+    result = []
+    for name, kind, shape in OUTPUTS:
+        if name in asked.outputs:
+            value = values[name]
+            plain = value if kind == "BYTES" else np.ascontiguousarray(value, DTYPES[kind])
+            result.append(Tensor(name, kind, [len(value), *shape[1:]], plain))
+    return result
+
+
+def answer(name: str, asked: Asked, found: Sequence[Detections]) -> tuple[bytes, dict[str, str]]:
+    """The body of an answer over HTTP, and its headers."""
     rows, tail = [], b""
-    for output, kind, shape in OUTPUTS:
-        if output not in asked.outputs:
-            continue
-        value = values[output]
-        row: dict[str, Any] = {"name": output, "datatype": kind, "shape": [len(value), *shape[1:]]}
-        if kind == "BYTES":
-            data = b"".join(struct.pack("<I", len(text)) + text for text in value)
-            plain: Any = [text.decode() for text in value]
-        else:
-            array = np.ascontiguousarray(value, DTYPES[kind])
-            data, plain = array.astype(array.dtype.newbyteorder("<")).tobytes(), array.ravel().tolist()
-        if asked.outputs[output]:
+    for tensor in tensors(asked, found):
+        row: dict[str, Any] = {"name": tensor.name, "datatype": tensor.kind, "shape": tensor.shape}
+        if asked.outputs[tensor.name]:
+            data = tensor.tobytes()
             row["parameters"] = {"binary_data_size": len(data)}
             tail += data
         else:
-            row["data"] = plain
+            row["data"] = tensor.tolist()
         rows.append(row)
-    head: dict[str, Any] = {"model_name": name, "model_version": "1", "outputs": rows}
+    head: dict[str, Any] = {"model_name": name, "model_version": VERSION, "outputs": rows}
     if asked.id is not None:
         head["id"] = asked.id
     text = json.dumps(head).encode()

@@ -30,6 +30,8 @@ class Options:
         A folder whose pictures the page offers, or None.
     batch
         Pictures of requests of the Open Inference Protocol that go through the net together.
+    grpc_port
+        Where the Open Inference Protocol is spoken over gRPC, 0 for any port that is free; None for nowhere.
     """
 
     host: str = "127.0.0.1"
@@ -40,10 +42,11 @@ class Options:
     allow_origins: tuple[str, ...] = field(default=())
     examples: str | None = None
     batch: int = 8
+    grpc_port: int | None = None
 
 
 class Refusal(BoxpressoError):
-    """A request that gets no answer but this error, with a status of HTTP.
+    """A request that gets no answer but this error, with a status of HTTP, and the seconds after which to try again.
 
     Examples
     --------
@@ -51,9 +54,9 @@ class Refusal(BoxpressoError):
     413
     """
 
-    def __init__(self, status: int, message: str) -> None:
+    def __init__(self, status: int, message: str, retry_after: int | None = None) -> None:
         super().__init__(message)
-        self.status = status
+        self.status, self.retry_after = status, retry_after
 
 
 def is_loopback(host: str) -> bool:

@@ -15,7 +15,7 @@ import uvicorn
 
 from ..detection import Detector
 from ..proto.errors import BoxpressoError
-from .app import create_app
+from .app import Api, create_app
 from .connections import CONNECTIONS, SPARE, protocol
 from .model import Model
 from .options import Options, address_of
@@ -44,6 +44,33 @@ def bind(host: str, port: int) -> socket.socket:
             errno.EADDRNOTAVAIL: f"{host} is no address of this machine",
         }.get(number or 0, str(error))
         raise BoxpressoError(f"cannot listen on {host}:{port}: {why}") from error
+
+
+class Protocols(uvicorn.Server):  # type: ignore[misc]
+    """uvicorn's server, and in its loop the one for gRPC, where the options ask for it."""
+
+    def __init__(self, config: uvicorn.Config, api: Api) -> None:
+        super().__init__(config)
+        self.api = api
+        self.grpc_port: int | None = None
+        self.error: BoxpressoError | None = None  # why it has not started
+
+    async def serve(self, sockets: list[socket.socket] | None = None) -> None:
+        """Serves until `should_exit`."""
+        if self.api.options.grpc_port is None:
+            await super().serve(sockets)
+            return
+        from .rpc import start
+
+        try:
+            beside, self.grpc_port = await start(self.api)
+        except BoxpressoError as error:
+            self.error = error
+            return
+        try:
+            await super().serve(sockets)
+        finally:
+            await beside.stop(GRACE / 3)
 
 
 class Server:
@@ -83,16 +110,24 @@ class Server:
         self.model = Model(detector, name, paths)
         self.worker = Worker(self.model.recover)
         app, self.api = create_app(self.model, self.worker, options, report)
-        self.server = uvicorn.Server(
+        self.server = Protocols(
             uvicorn.Config(
                 app, http=protocol(options), log_level="warning", access_log=False, server_header=False, proxy_headers=False,
                 lifespan="off", ws="none", limit_concurrency=CONNECTIONS + SPARE, timeout_graceful_shutdown=2,
-            )
+            ),
+            self.api,
         )  # fmt: skip
         self.thread = threading.Thread(target=self.server.run, args=([self.listener],), daemon=True)
         host, port = self.listener.getsockname()[:2]
         shown = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
-        self.url = f"http://{f'[{shown}]' if ':' in shown else shown}:{port}/"
+        self.shown = f"[{shown}]" if ":" in shown else shown
+        self.url = f"http://{self.shown}:{port}/"
+
+    @property
+    def grpc(self) -> str | None:
+        """Host and port of gRPC, once it is started; None without."""
+        port = self.server.grpc_port
+        return None if port is None else f"{self.shown}:{port}"
 
     def start(self) -> None:
         """Answers from now on. Raises BoxpressoError where it cannot."""
@@ -101,7 +136,8 @@ class Server:
         while not self.server.started:
             self.thread.join(0.01)
             if not self.thread.is_alive():
-                raise BoxpressoError(f"the server at {self.url} does not start")
+                self.stop()
+                raise self.server.error or BoxpressoError(f"the server at {self.url} does not start")
 
     def compile(self) -> None:
         """Compiles the kernels of layers that the nets' plans do without: the blobs in between may be asked for.

@@ -2,10 +2,13 @@
 
     python tests/fuzz/same_bits.py --random 200 --seed 1
     python tests/fuzz/same_bits.py --random 200 --extreme
-    python tests/fuzz/same_bits.py --examples --steps 50
-    python tests/fuzz/same_bits.py --models ../shared/models
+    python tests/fuzz/same_bits.py --layers --operators --solvers --steps 50
+    python tests/fuzz/same_bits.py --examples --models ../shared/models --steps 50
+    python tests/fuzz/same_bits.py --layers --compiler clang++ --compiler "python -m ziglang c++" --python FOLDER/python
 
-A process for each level computes all of them (BOXPRESSO_CPU); what differs is printed. Threads differ, too: 1, 2, 3 ..
+A process for each level computes all of them (BOXPRESSO_CPU), then one for each further compiler, thread count and Python; what
+differs from the first is printed. Each has another number of threads (1, 2, 3 ..), each second one a numpy without vectors wider
+than its least, and a BLAS for old CPUs. FOLDER/python is that of tests/levels/aarch64.py, on NEON.
 """
 
 from __future__ import annotations
@@ -18,20 +21,39 @@ import subprocess
 import sys
 import warnings
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
-import nets
-import numpy as np
-from oracles import Case, fill, random_inputs
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent)]
 
-from boxpresso import Net, Solver
-from boxpresso.device import levels
-from boxpresso.proto import parse_net, read_net
-from boxpresso.proto.boxpresso_pb2 import NetParameter, SolverParameter
-from boxpresso.proto.errors import BoxpressoError
+from places import ROOMS  # noqa: E402
+
+sys.path.extend(map(str, ROOMS))
+
+import nets  # noqa: E402
+import numpy as np  # noqa: E402
+import test_everywhere as everywhere  # noqa: E402
+import test_traits as traits  # noqa: E402
+from harness import Rig  # noqa: E402
+from layer_sizes import CASES  # noqa: E402
+from numpy._core import _multiarray_umath as umath  # noqa: E402
+from oracles import Case, random_inputs  # noqa: E402
+from oracles import fill as drawn  # noqa: E402
+
+from boxpresso import Net, Solver, ops  # noqa: E402
+from boxpresso.device import levels  # noqa: E402
+from boxpresso.device.cast import cast_to  # noqa: E402
+from boxpresso.device.signature import HALVES, REALS  # noqa: E402
+from boxpresso.layers.core import Trait, traits_of  # noqa: E402
+from boxpresso.proto import parse_net, read_net  # noqa: E402
+from boxpresso.proto.boxpresso_pb2 import NetParameter, SolverParameter  # noqa: E402
+from boxpresso.proto.errors import BoxpressoError, LayerError  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
+Work = Callable[[], str]
 
 
 def digest(arrays: Iterable[np.ndarray]) -> str:
@@ -49,12 +71,27 @@ def seen(net: Net) -> str:
     return digest([*(b.data for b in net.blobs.values())])
 
 
+def even(values: np.ndarray) -> np.ndarray:
+    """Drawn numbers as multiples of 2^-20: a numpy that was compiled for another machine draws other last bits."""
+    return np.round(values * 2.0**20) / 2.0**20
+
+
+def fill(net: Net) -> None:
+    drawn(net, 1)
+    for blobs in net.params.values():
+        for blob in blobs:
+            blob.data[...] = even(np.asarray(blob.data))
+
+
 def gone_back(net: Net) -> str:
-    """Hashes of all gradients, of random numbers at the outputs."""
+    """Hashes of all gradients, of random numbers at the outputs; the kind of the error where a layer has none."""
     rng = np.random.default_rng(7)
     for name in net.outputs:
-        net.blobs[name].diff[...] = rng.standard_normal(net.blobs[name].shape)
-    net.backward()
+        net.blobs[name].diff[...] = even(rng.standard_normal(net.blobs[name].shape))
+    try:
+        net.backward()
+    except BoxpressoError as error:
+        return type(error).__name__
     learned = [blob.diff for blobs in net.params.values() for blob in blobs]
     return digest([*(b.diff for b in net.blobs.values()), *learned])
 
@@ -72,39 +109,133 @@ ODD = {
 }  # fmt: skip
 
 
-def random_nets(count: int, seed: int, extreme: bool) -> Iterator[tuple[str, str]]:
+def make_odd(arrays: Iterable[np.ndarray], dtype: np.dtype, step: int) -> None:
+    """Puts numbers of ODD there, in place of every so many."""
+    rng = np.random.default_rng(11)
+    for values in arrays:
+        flat = values.reshape(-1)
+        flat[::step] = rng.choice(ODD[np.dtype(dtype)], len(flat[::step]))
+
+
+def random_nets(count: int, seed: int, extreme: bool) -> Iterator[tuple[str, Work]]:
     for i in range(count):
         case = Case(tuple(nets.draw([seed, i])), (), dtype=("float32", "float64")[i % 5 == 4])
-        yield f"random {i}", attempt(lambda case=case: of_case(case, extreme))
+        yield f"random {i}", partial(of_case, case, extreme)
 
 
 def of_case(case: Case, extreme: bool) -> str:
     """Hashes of a net; extreme: with a number of ODD in every ninth place of its inputs, and here and there in parameters."""
     message = parse_net("force_backward: true\n" + case.text)
     net = Net(message, device="cpu", seed=1, dtype=np.dtype(case.dtype), reproducible=True)
-    fill(net, 1)
-    inputs = random_inputs(case, net)
+    fill(net)
+    inputs = {name: even(values) for name, values in random_inputs(case, net).items()}
     if extreme:
-        rng = np.random.default_rng(11)
-        learned = [np.asarray(blob.data).reshape(-1) for blobs in net.params.values() for blob in blobs[:1]]
-        arrays = [(array.reshape(-1), 9) for name, array in inputs.items() if name.startswith("x")]
-        for values, step in (*arrays, *((array, 97) for array in learned)):
-            values[::step] = rng.choice(ODD[net.dtype], len(values[::step]))
+        learned = [np.asarray(blob.data) for blobs in net.params.values() for blob in blobs[:1]]
+        arrays = [array for name, array in inputs.items() if name.startswith("x")]
+        make_odd(arrays, net.dtype, 9)
+        make_odd(learned, net.dtype, 97)
     net.forward(**inputs)
     return seen(net) + gone_back(net)
 
 
-def example_nets() -> Iterator[tuple[str, str]]:
+def layer_cases(extreme: bool) -> Iterator[tuple[str, Work]]:
+    """Every layer type forward and backward, in each type of numbers that it has."""
+    for i, case in enumerate(CASES):
+        halves = Trait.SIXTEEN_BITS in traits_of(case.type)
+        for dtype in (np.float32, np.float64, *(HALVES[:1] if halves else ())):
+            name = f"{i} {case.type} {np.dtype(dtype)}"
+            yield name, partial(of_layer, case, dtype, extreme)
+
+
+def of_layer(case, dtype, extreme: bool) -> str:
+    drawn_bottoms = [even(value) for value in traits.values(case)]
+    whole = [np.abs(np.rint(4 * value)) for value in drawn_bottoms]  # of labels and numbers of rows
+    for bottoms in (drawn_bottoms, whole):
+        if extreme and bottoms:
+            make_odd(bottoms[:1], np.float32, 7)
+        with suppress(LayerError):
+            return of_bottoms(case, bottoms, dtype)
+    return of_bottoms(case, case.arrays(), dtype)
+
+
+def of_bottoms(case, bottoms: list[np.ndarray], dtype) -> str:
+    options = {"tops": case.tops, "phase": case.phase, "dtype": dtype, "reproducible": True}
+    rig = Rig(f'type: "{case.type}" {case.text}', [cast_to(b, dtype) for b in bottoms], **options)
+    for blob in rig.layer.blobs:
+        blob.data[...] = even(np.asarray(blob.data))
+    tops = rig.forward()
+    if case.down is None:
+        return digest(single(tops))
+    rng = np.random.default_rng(5)
+    diffs = [cast_to(even(rng.standard_normal(top.shape)), top.dtype) for top in tops]
+    grads = rig.backward(diffs, [i in case.down for i in range(len(bottoms))])
+    return digest(single([*tops, *(grads[i] for i in case.down), *rig.param_diffs()]))
+
+
+def single(arrays: Iterable[np.ndarray]) -> Iterator[np.ndarray]:
+    """Those in 16 bits in float32, where a NaN is one."""
+    return (cast_to(a, np.float32) if a.dtype in HALVES else a for a in map(np.asarray, arrays))
+
+
+def operators(extreme: bool) -> Iterator[tuple[str, Work]]:
+    """All of boxpresso.ops in each type of numbers, those that have one backward."""
+    with ops.reproducible():
+        for dtype in (np.dtype(np.float32), np.dtype(np.float64), *HALVES):
+
+            def cast(array: np.ndarray, dtype: np.dtype = dtype) -> np.ndarray:
+                array = even(np.asarray(array, np.float64))
+                if extreme:
+                    make_odd([array], np.float32, 23)
+                return cast_to(array, dtype)
+
+            for i, (name, given, options) in enumerate(everywhere.OPERATORS):
+                yield f"ops.{name} {i} {REALS[dtype]}", partial(of_operator, name, given, options, cast)
+            for name, call in everywhere.FUNCTIONS.items():
+                yield f"ops.{name} {REALS[dtype]}", partial(of_function, call, cast)
+
+
+def of_operator(name: str, given: dict, options: dict, cast) -> str:
+    op, kept = getattr(ops, name), ("spatial_shapes", "level_start_index")
+    arrays = {n: a if n in kept else cast(a) for n, a in given.items()}
+    result = op(**arrays, **options)
+    diff = cast_to(even(np.random.default_rng(2).standard_normal(result.shape)), result.dtype)
+    return digest(single([result, *op.backward(diff, **arrays, **options).values()]))
+
+
+def of_function(call, cast) -> str:
+    result = call(cast)
+    return digest(single(result if isinstance(result, tuple) else (result,)))
+
+
+def example_nets(steps: int) -> Iterator[tuple[str, Work]]:
     for path in sorted((ROOT / "examples").rglob("deploy.prototxt")):
-        if "vgg16" in str(path) or "resnet50" in str(path):
-            continue  # large, and made of the same layers
-        yield str(path.relative_to(ROOT)), attempt(lambda path=path: of_file(read_net(path)))
+        yield from of_file(str(path.relative_to(ROOT)), read_net(path), None, steps)
 
 
-def of_file(param: NetParameter, weights: str | None = None) -> str:
+LARGE = 2.0e7  # numbers in parameters, from which on a net is trained for 2 steps
+
+
+def of_file(name: str, param: NetParameter, weights: str | None, steps: int) -> Iterator[tuple[str, Work]]:
+    """A net forward, backward, and trained by the squares of its outputs."""
+    for each in param.layer:
+        each.ClearField("include")
+    param.force_backward = True
     net = Net(param, weights, device="cpu", seed=1, reproducible=True)
     if weights is None:
-        fill(net, 1)
+        fill(net)
+    give(net)
+    net.forward()
+    yield name, partial(seen, net)
+    yield f"{name}, backward", partial(gone_back, net)
+    if not steps:
+        return
+    count = sum(blob.count for blobs in net.params.values() for blob in blobs)
+    steps = 2 if count > LARGE else steps
+    yield f"{name}, {steps} steps", partial(taught, net, param, steps)
+
+
+def give(net: Net) -> None:
+    """Whole numbers for all inputs."""
     for name in net.inputs:
         blob = net.blobs[name]
         rng = np.random.default_rng(zlib.crc32(name.encode()))
@@ -113,18 +244,46 @@ def of_file(param: NetParameter, weights: str | None = None) -> str:
             if name == "im_info"
             else (rng.integers(-128, 128, blob.shape))
         )
-    net.forward()
-    return seen(net)
 
 
-def model_nets(folder: Path) -> Iterator[tuple[str, str]]:
+def taught(net: Net, param: NetParameter, steps: int) -> str:
+    """Weights after so many steps of a net whose loss is the squares of its outputs, without layers that go not backward."""
+    last, endless = NetParameter(), {case.type for case in CASES if case.down is None}
+    last.CopyFrom(param)
+    while sinks := [
+        i for i, each in enumerate(last.layer)
+        if each.type in endless and not any(top in other.bottom for top in each.top for other in last.layer)
+    ]:  # fmt: skip
+        for i in reversed(sinks):
+            del last.layer[i]
+    read = {bottom for each in last.layer for bottom in each.bottom}
+    for top in {top: 0 for each in last.layer for top in each.top if top not in read and each.type != "Input"}:
+        squares = (
+            f'type: "Reduction" bottom: "{top}" top: "loss_{top}" loss_weight: 1 reduction_param {{ operation: SUMSQ }}'
+        )
+        last.MergeFrom(parse_net(f'layer {{ name: "loss_{top}" {squares} }}'))
+    rule = SolverParameter(
+        base_lr=1e-4, lr_policy="exp", gamma=0.99, momentum=0.9, weight_decay=0.001, clip_gradients=1, random_seed=1,
+        net_param=last, snapshot_after_train=False, type="SGD",
+    )  # fmt: skip
+    solver = Solver(rule, device="cpu", reproducible=True, feed=give, log=lambda line: None, allow_nan=True)
+    for name, blobs in net.params.items():
+        for blob, other in zip(blobs, solver.net.params.get(name, ())):
+            other.data[...] = blob.data
+    solver.step(steps)
+    return digest(blob.data for blobs in solver.net.params.values() for blob in blobs)
+
+
+def model_nets(folder: Path, steps: int) -> Iterator[tuple[str, Work]]:
+    """Each net of a folder with each file of weights beside it that fits it."""
     for weights in sorted(folder.rglob("*.caffemodel")):
         for path in sorted(weights.parent.glob("*.prototxt")):
             try:
-                yield f"{weights.stem} as {path.stem}", of_file(read_net(path), str(weights))
-            except (BoxpressoError, ValueError):
+                param = read_net(path)
+                Net(param, str(weights), device="cpu", strict=True)
+            except (BoxpressoError, ValueError, TypeError):
                 continue
-            break
+            yield from of_file(f"{weights.stem} as {path.stem}", param, str(weights), steps)
 
 
 TRAINED = """
@@ -147,26 +306,32 @@ TRAINED = """
     layer { name: "loss" type: "SoftmaxWithLoss" bottom: "fc" bottom: "label" top: "loss" }"""
 
 
-def trained(steps: int) -> Iterator[tuple[str, str]]:
+def trained(steps: int) -> Iterator[tuple[str, Work]]:
     """A small net by each solver."""
     for kind in ("SGD", "Nesterov", "AdaGrad", "RMSProp", "AdaDelta", "Adam"):
-        rng = np.random.default_rng(3)
-
-        def feed(net: Net, rng: np.random.Generator = rng) -> None:
-            net.blobs["data"].data[...] = rng.integers(-(2**10), 2**10, net.blobs["data"].shape) / 2**9
-            net.blobs["label"].data[...] = rng.integers(0, 5, 4)
-
-        param = SolverParameter(
-            type=kind, base_lr=0.01, lr_policy="exp", gamma=0.99, weight_decay=0.001, random_seed=1,
-            net_param=parse_net(TRAINED), snapshot_after_train=False, momentum2=0.999, delta=1e-6,
-            momentum=0.9 if kind in ("SGD", "Nesterov", "AdaDelta", "Adam") else 0,
-        )  # fmt: skip
-        solver = Solver(param, device="cpu", reproducible=True, feed=feed, log=lambda line: None)
-        solver.step(steps)
-        yield f"{kind}, {steps} steps", digest(blob.data for blobs in solver.net.params.values() for blob in blobs)
+        for dtype in (np.float32, np.float64):
+            yield f"{kind}, {steps} steps, {np.dtype(dtype)}", partial(by_solver, kind, steps, dtype)
 
 
-def attempt(work) -> str:
+def by_solver(kind: str, steps: int, dtype) -> str:
+    rng = np.random.default_rng(3)
+
+    def feed(net: Net) -> None:
+        net.blobs["data"].data[...] = rng.integers(-(2**10), 2**10, net.blobs["data"].shape) / 2**9
+        net.blobs["label"].data[...] = rng.integers(0, 5, 4)
+
+    param = SolverParameter(
+        type=kind, base_lr=0.01, lr_policy="exp", gamma=0.99, weight_decay=0.001, random_seed=1, clip_gradients=5,
+        net_param=parse_net(TRAINED), snapshot_after_train=False, momentum2=0.999, delta=1e-6,
+        momentum=0.9 if kind in ("SGD", "Nesterov", "AdaDelta", "Adam") else 0,
+    )  # fmt: skip
+    solver = Solver(param, device="cpu", reproducible=True, feed=feed, log=lambda line: None, dtype=dtype)
+    fill(solver.net)
+    solver.step(steps)
+    return digest(blob.data for blobs in solver.net.params.values() for blob in blobs)
+
+
+def attempt(work: Work) -> str:
     """A hash, or the kind of the error, which is to be the same too."""
     try:
         return work()
@@ -176,54 +341,88 @@ def attempt(work) -> str:
 
 def hashes(args: argparse.Namespace) -> dict[str, str]:
     warnings.simplefilter("ignore")
-    result = dict(random_nets(args.random, args.seed, args.extreme))
+    found = [random_nets(args.random, args.seed, args.extreme)]
+    if args.layers:
+        found.append(layer_cases(args.extreme))
+    if args.operators:
+        found.append(operators(args.extreme))
     if args.examples:
-        result.update(example_nets())
+        found.append(example_nets(args.steps))
     if args.models:
-        result.update(model_nets(args.models))
-    if args.steps:
-        result.update(trained(args.steps))
-    return result
+        found.append(model_nets(args.models, args.steps))
+    if args.solvers:
+        found.append(trained(args.steps))
+    return {name: attempt(work) for group in found for name, work in group if args.only in name}
+
+
+def sides(args: argparse.Namespace) -> Iterator[tuple[str, dict[str, str], str]]:
+    """What is compared: a name, variables of its process, and its Python."""
+    best = args.levels.split(",")[-1]
+    for level in args.levels.split(","):
+        yield level, {"BOXPRESSO_CPU": level}, sys.executable
+    for compiler in args.compiler:
+        command = compiler.replace("python ", f"{sys.executable} ", 1) if compiler.startswith("python ") else compiler
+        yield f"{best} by {compiler}", {"BOXPRESSO_CPU": best, "CXX": command}, sys.executable
+    for python in args.python:
+        yield python, {}, python
+    for threads in filter(None, args.threads.split(",")):
+        yield f"{best}, {threads} threads", {"BOXPRESSO_CPU": best, "BOXPRESSO_THREADS": threads}, sys.executable
+
+
+def answer(number: int, side: tuple[str, dict[str, str], str]) -> dict[str, str]:
+    """The hashes of a process. Raises CalledProcessError where it fails."""
+    name, variables, python = side
+    environment = {"BOXPRESSO_THREADS": str(1 + number % 8), "BOXPRESSO_PROGRESS": "0", **variables}
+    if number % 2 and python == sys.executable:
+        environment |= {"NPY_DISABLE_CPU_FEATURES": " ".join(umath.__cpu_dispatch__), "OPENBLAS_CORETYPE": "Nehalem"}
+    run = subprocess.run(
+        [python, __file__, *sys.argv[1:], "--print"], env={**os.environ, **environment}, capture_output=True, text=True
+    )
+    if run.returncode:
+        print(f"{name}: {run.stderr[-2000:]}")
+        run.check_returncode()
+    return json.loads(run.stdout)
 
 
 def main() -> int:
     words = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     words.add_argument("--random", type=int, default=0, help="so many random nets, forward and backward")
     words.add_argument("--seed", type=int, default=1)
-    words.add_argument(
-        "--extreme", action="store_true", help="of these, with NaN, infinities and the ends of the range"
-    )
-    words.add_argument("--examples", action="store_true", help="the examples' nets")
+    text = "of nets, layers and operators, with NaN, infinities and the ends of the range"
+    words.add_argument("--extreme", action="store_true", help=text)
+    words.add_argument("--layers", action="store_true", help="a case of every layer type, forward and backward")
+    words.add_argument("--operators", action="store_true", help="those of boxpresso.ops, forward and backward")
+    words.add_argument("--examples", action="store_true", help="the examples' nets, forward and backward")
     words.add_argument("--models", type=Path, help="the nets of a folder, with their weights")
-    words.add_argument("--steps", type=int, default=0, help="a small net, trained for so many steps by each solver")
+    words.add_argument("--solvers", action="store_true", help="a small net, trained by each solver")
+    words.add_argument("--steps", type=int, default=0, help="so many steps of training, of nets of files too")
+    words.add_argument("--only", default="", help="what has this in its name")
     words.add_argument("--levels", default=",".join(level.name for level in levels.offered()))
+    words.add_argument("--compiler", action="append", default=[], help="a further compiler, for the best level")
+    words.add_argument(
+        "--python", action="append", default=[], help="a Python of another machine, such as an emulated one"
+    )
+    words.add_argument(
+        "--threads", default="", help="further processes of the best level: numbers of threads, as 5,6,7,8"
+    )
     words.add_argument("--print", action="store_true", help="this process's hashes as JSON")
     args = words.parse_args()
     if args.print:
         print(json.dumps(hashes(args)))
         return 0
     results = {}
-    for threads, level in enumerate(args.levels.split(","), 1):
-        environment = {
-            **os.environ,
-            "BOXPRESSO_CPU": level,
-            "BOXPRESSO_THREADS": str(threads),
-            "BOXPRESSO_PROGRESS": "0",
-        }
-        run = subprocess.run(
-            [sys.executable, __file__, *sys.argv[1:], "--print"], env=environment, capture_output=True, text=True
-        )
-        if run.returncode:
-            print(f"{level}: {run.stderr[-2000:]}")
+    for number, side in enumerate(sides(args)):
+        try:
+            results[side[0]] = answer(number, side)
+        except subprocess.CalledProcessError:
             return 1
-        results[level] = json.loads(run.stdout)
     first, *others = results
     wrong = 0
     for name, value in results[first].items():
         for other in others:
-            if results[other][name] != value:
+            if results[other].get(name) != value:
                 wrong += 1
-                print(f"{name}: {first} {value}, {other} {results[other][name]}")
+                print(f"{name}: {first} {value}, {other} {results[other].get(name)}")
     errors = sum(value.endswith("Error") for value in results[first].values())
     print(f"{', '.join(results)}: {len(results[first])} results, {errors} of them errors; {wrong} differ")
     return int(bool(wrong))

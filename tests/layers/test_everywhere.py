@@ -242,6 +242,7 @@ FUNCTIONS = {  # those that are no Operator: what is called with a function that
     "paste_masks-bool": lambda f: ops.paste_masks(f(MASKS), f(BOXES), (30, 30)),
     "paste_masks-torchvision": lambda f: ops.paste_masks(f(MASKS), f(BOXES), (30, 30), mode="torchvision"),
     "polygon_iou": lambda f: ops.polygon_iou(f(CORNERS), f(CORNERS)),
+    "roi_align_argmax": lambda f: ops.roi_align_argmax(f(MAPS[0]), f(ROIS), 2),
     "roi_pool_argmax": lambda f: ops.roi_pool_argmax(f(MAPS[0]), f(ROIS), 2),
     "soft_nms": lambda f: ops.soft_nms(f(BOXES), f(SCORES), idxs=f(CLASSES)),
 }  # fmt: skip
@@ -262,7 +263,7 @@ def test_a_function_stores_16_bits(name, dtype):
     low = FUNCTIONS[name](lambda a: cast_to(a, dtype))
     wide = FUNCTIONS[name](lambda a: cast_to(cast_to(a, dtype), np.float32))
     for one, other in zip(*(x if isinstance(x, tuple) else (x,) for x in (low, wide)), strict=True):
-        if np.asarray(other).dtype.kind == "f":
+        if np.asarray(other).dtype.kind == "f" and np.asarray(one).dtype == dtype:  # not the places of maxima
             same(one, other, dtype, name)
         else:
             assert np.array_equal(one, other), name

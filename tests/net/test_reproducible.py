@@ -1,14 +1,17 @@
 """Net(..., reproducible=True): the bits of every blob are those that are kept here, whatever the CPU, compiler, threads and batch.
 
-`PYTHONPATH=.:tests python tests/net/test_reproducible.py` prints them as this machine has them, where a change of the contract
+`PYTHONPATH=.:tests python tests/net/test_reproducible.py [NAME ...]` prints them as this machine has them, where a change of the contract
 (docs/reproducible.md) has changed them all.
 """
 
 from __future__ import annotations
 
 import ast
+import ctypes
+import functools
 import hashlib
 import json
+import math
 import os
 import shutil
 import subprocess
@@ -17,11 +20,16 @@ from collections.abc import Iterable
 
 import numpy as np
 import pytest
+from harness import Rig
+from layer_sizes import CASES
 from places import TESTS
 from plan_nets import conv, data, layer, normal, relu
 
+import boxpresso
 from boxpresso import Net, Solver, ops
 from boxpresso.device import levels, open_device
+from boxpresso.device.cast import cast_to
+from boxpresso.device.signature import BFLOAT16
 from boxpresso.layers.dense import lowerings
 from boxpresso.proto import parse_net
 from boxpresso.proto.boxpresso_pb2 import SolverParameter
@@ -41,8 +49,16 @@ DEPLOY = (
     + layer("scores", "InnerProduct", "mean", text="inner_product_param { num_output: 21 }")
     + layer("chances", "Softmax", "scores") + layer("growth", "Exp", "scores", text="exp_param { base: 2 scale: 0.25 }")
 )  # fmt: skip
+ROWS = data(3, 300) + layer("scores", "InnerProduct", "data", text="inner_product_param { num_output: 9 }")
 TRAIN = (
     data(3, 3, 29, 31) + 'layer { name: "label" type: "Input" top: "label" input_param { shape { dim: 3 } } }' + TRUNK
+    + layer("scores", "InnerProduct", "mean", text="inner_product_param { num_output: 7 }")
+    + layer("loss", "SoftmaxWithLoss", ["scores", "label"])
+)  # fmt: skip
+SMALL = (
+    data(2, 3, 14, 15) + 'layer { name: "label" type: "Input" top: "label" input_param { shape { dim: 2 } } }'
+    + conv("first", "data", 20, "kernel_size: 3 pad: 1") + normal("first", "first") + relu("first_relu", "first")
+    + layer("mean", "Pooling", "first", text="pooling_param { pool: AVE kernel_size: 2 stride: 2 }")
     + layer("scores", "InnerProduct", "mean", text="inner_product_param { num_output: 7 }")
     + layer("loss", "SoftmaxWithLoss", ["scores", "label"])
 )  # fmt: skip
@@ -50,8 +66,10 @@ TRAIN = (
 KEPT = {
     "forward": "0d50a024184fb16ad03ceff671e745727b3585bcbee7c6e9afe64924477bcff5",
     "extreme": "11e48a4b56d9202380aa60b7f53da3a406cc703e405f2ea6d20f4cef01932ef0",
-    "double": "aba9ba3c821f4bd85322ab72e672802e3c1939fb86de41795b24de233db83ecc",
-    "trained": "85a471ce3b2d6c8f910c846381de72124c872e3d78be83cd47032f2c6c8b5f41",
+    "operators": "96534d349f2b571ea34e7317f39961d39f7b4195d16196c5cf42407afcfcc7eb",
+    "double": "b1a19bd84c3ecada3c05f4a293540061afe52fe88af27fd9b50786a028a03dd7",
+    "eight": "3fc4a5979b7dd85251252ea57f62faa941ad90440760b0f8e5a8da8a3e4233cc",
+    "trained": "76d772a111bb543644605e1676ef64c3e6a72ebe5067985eba230c7d07d9d29f",
 }
 
 
@@ -87,7 +105,8 @@ def digest(arrays: Iterable[np.ndarray]) -> str:
     sha = hashlib.sha256()
     for array in arrays:
         array = np.array(array)
-        array[np.isnan(array)] = np.nan
+        if array.dtype.kind == "f":
+            array[np.isnan(array)] = np.nan
         sha.update(array.tobytes())
     return sha.hexdigest()
 
@@ -104,49 +123,82 @@ def forward(draw=whole, **options) -> str:
     return digest([*outputs.values(), *(blob.data for blob in net.blobs.values())])
 
 
-def trained() -> str:
-    """Weights, blobs and their gradients after some steps."""
+def eight() -> str:
+    """In 8 bits, with ranges and a choice of layers from its own inputs."""
+    net = opened(DEPLOY)
+    images = whole(np.random.default_rng(2), net.blobs["data"].shape)
+    scales = boxpresso.quantize(net, [{"data": images}], speed=False, drop=1)
+    net.quantize(scales)
+    assert len(scales.chosen) > 3
+    return digest(net.forward(data=images, blobs=["scores"]).values())
+
+
+def trained(text: str = TRAIN, dtype=np.float32) -> str:
+    """Weights, blobs and their gradients after 50 steps."""
     rng = np.random.default_rng(3)
 
     def feed(net: Net) -> None:
         net.blobs["data"].data[...] = whole(rng, net.blobs["data"].shape)
-        net.blobs["label"].data[...] = rng.integers(0, 7, 3)
+        net.blobs["label"].data[...] = rng.integers(0, 7, net.blobs["label"].shape)
 
     param = SolverParameter(
         base_lr=0.01, momentum=0.9, weight_decay=0.0005, lr_policy="inv", gamma=0.1, power=0.75, type="SGD",
-        random_seed=1, net_param=parse_net(TRAIN), snapshot_after_train=False,
+        random_seed=1, net_param=parse_net(text), snapshot_after_train=False,
     )  # fmt: skip
-    solver = Solver(param, device="cpu", reproducible=True, feed=feed, log=lambda line: None)
+    solver = Solver(param, device="cpu", reproducible=True, feed=feed, log=lambda line: None, dtype=dtype)
     fill(solver.net)
-    solver.step(4)
+    solver.step(50)
     net = solver.net
     learned = [blob for blobs in net.params.values() for blob in blobs]
     return digest([*(b.data for b in learned), *(b.diff for b in learned), *(b.data for b in net.blobs.values())])
 
 
-def all_of_them() -> dict[str, str]:
-    return {
-        "forward": forward(), "extreme": forward(extreme), "double": forward(dtype=np.float64), "trained": trained(),
-    }  # fmt: skip
+def operators() -> str:
+    """Forward and backward, in 32 and in 16 bits, with overflows of the halves; and which boxes stay where scores are equal."""
+    x, rois = whole(np.random.default_rng(4), (2, 9, 21, 23)), np.array([[0, 1.5, 2, 17, 19], [1, 0, 3.25, 9, 8]])
+    found = []
+    for dtype in (np.float32, np.float16, BFLOAT16):
+        high = x if dtype == np.float32 else np.where(np.abs(x) > 3.9, x * 16384, x)
+        with np.errstate(over="ignore"):
+            args = cast_to(high.astype(np.float32), dtype), rois.astype(np.float32), (3, 3)
+        with ops.reproducible():
+            top = ops.roi_align(*args, spatial_scale=0.7)
+            found += [top, ops.roi_align_backward(top, *args, spatial_scale=0.7)["x"]]
+    corners = np.tile(rois[:, 1:], (20, 1)) + np.repeat(np.arange(20) % 4, 2)[:, None]
+    with ops.reproducible():
+        found.append(ops.nms(corners.astype(np.float32), np.tile([0.5, 0.25], 20).astype(np.float32), 0.6))
+    return digest(cast_to(a, np.float32) if a.dtype == BFLOAT16 else a for a in map(np.asarray, found))
 
 
-def test_the_bits_are_those_that_are_kept():
-    assert all_of_them() == KEPT
+MADE = {
+    "forward": forward, "extreme": lambda: forward(extreme), "trained": trained, "eight": eight, "operators": operators,
+    "double": lambda: trained(SMALL, np.float64),
+}  # fmt: skip
 
 
-@pytest.mark.parametrize("workers", [1, 3, 8])
-def test_threads_and_batches_change_nothing(workers, monkeypatch):
-    """Also with an image beside others that is drawn into a sum in other blocks."""
+@pytest.mark.parametrize("name", MADE)
+def test_the_bits_are_those_that_are_kept(name):
+    assert MADE[name]() == KEPT[name]
+
+
+@pytest.mark.parametrize("workers", range(1, 9))
+def test_threads_change_nothing(workers, monkeypatch):
     monkeypatch.setattr(open_device("cpu", reproducible=True), "workers", workers)
     assert forward() == KEPT["forward"]
-    assert trained() == KEPT["trained"]
-    net = opened(DEPLOY)
-    images = whole(np.random.default_rng(2), (3, 3, 29, 31))
-    together = net.forward(data=images)
-    for i in range(3):
-        alone = net.forward(data=images[i : i + 1])
-        for name, value in alone.items():
-            assert value.tobytes() == together[name][i : i + 1].tobytes(), f"{name} of image {i}"
+    if workers in (1, 3, 8):
+        assert trained() == KEPT["trained"]
+
+
+@pytest.mark.parametrize("text", [DEPLOY, ROWS], ids=["pictures", "rows"])
+def test_an_image_is_the_same_in_any_batch(text):
+    """Alone, and beside others, which draw it into a sum in other blocks."""
+    net = opened(text)
+    images = whole(np.random.default_rng(2), (8, *net.blobs["data"].shape[1:]))
+    alone = [net.forward(data=images[i : i + 1]) for i in range(8)]
+    for count in (3, 8):
+        for name, together in net.forward(data=images[:count]).items():
+            for i in range(count):
+                assert together[i].tobytes() == alone[i][name][0].tobytes(), f"{name} of image {i} of {count}"
 
 
 def test_another_order_of_a_sum_is_seen(monkeypatch):
@@ -168,24 +220,13 @@ def test_what_cannot_be_the_same_everywhere_is_refused():
         Net(parse_net(DEPLOY), device="cpu", reproducible=True, precision="bf16")
 
 
-def test_operators():
-    x, rois = whole(np.random.default_rng(4), (2, 9, 21, 23)), np.array([[0, 1.5, 2, 17, 19], [1, 0, 3.25, 9, 8]])
-    args = x.astype(np.float32), rois.astype(np.float32), (3, 3)
-    with ops.reproducible():
-        forward = ops.roi_align(*args, spatial_scale=0.7)
-        backward = ops.roi_align_backward(forward, *args, spatial_scale=0.7)["x"]
-    assert digest([forward, backward]) == OF_OPERATORS
-
-
-OF_OPERATORS = "481ed58aff9b8d7d180bdb81c86e8347f2de6f2a5310d14896db301349dedaa6"
-
-
 INEXACT = {
     "np": "exp exp2 expm1 log log2 log10 log1p logaddexp sin cos tan tanh sinh cosh arctan arctan2 arcsin arccos hypot power cbrt dot "
     "matmul einsum inner tensordot vdot linalg",
     "math": "exp expm1 log log2 log10 log1p sin cos tan tanh sinh cosh atan atan2 asin acos hypot pow dist",
 }  # fmt: skip
 READERS = "boxpresso/layers/data/"  # of files and pictures: before what is promised begins
+ROOMS = "layers", "decoders", "train"  # which compute on the host
 
 
 def inexact(text: str) -> list[str]:
@@ -204,20 +245,97 @@ def inexact(text: str) -> list[str]:
     return found
 
 
-def test_no_layer_asks_numpy_for_functions_of_its_own():
+def test_no_layer_or_decoder_asks_numpy_for_functions_of_its_own():
     assert inexact("import numpy as np\na = np.exp(b) @ c") == ["line 2: @", "line 2: np.exp"]
     root, found = TESTS.parent, {}
-    for path in sorted((root / "boxpresso" / "layers").rglob("*.py")):
+    for path in sorted(path for room in ROOMS for path in (root / "boxpresso" / room).rglob("*.py")):
         name = path.relative_to(root).as_posix()
         if not name.startswith(READERS) and (there := inexact(path.read_text(encoding="utf-8"))):
             found[name] = there
     assert found.keys() == {"boxpresso/layers/detection/lattice.py"}, found  # which has one of whole numbers
 
 
-def in_a_process(**environment: str) -> dict[str, str]:
+def rounded_up(module, name: str):
+    """A function whose floats are the next larger ones."""
+    function = getattr(module, name)
+
+    @functools.wraps(function)
+    def other(*args, **options):
+        result = function(*args, **options)
+        return np.nextafter(result, np.inf) if np.asarray(result).dtype.kind == "f" else result
+
+    return other
+
+
+def results(case) -> list[np.ndarray]:
+    """Tops and gradients of a case of a layer."""
+    rng = np.random.default_rng(3)
+    bottoms = [whole(rng, ones.shape) if i == 0 and ones.any() else ones for i, ones in enumerate(case.arrays())]
+    rig = Rig(f'type: "{case.type}" {case.text}', bottoms, tops=case.tops, phase=case.phase, dtype=np.float64)
+    tops = rig.forward()
+    if case.down is None:
+        return tops
+    grads = rig.backward([whole(rng, top.shape) for top in tops], [i in case.down for i in range(len(bottoms))])
+    return [*tops, *(grads[i] for i in case.down), *rig.param_diffs()]
+
+
+@pytest.mark.later
+def test_no_layer_type_depends_on_the_last_bits_of_numpys_functions(monkeypatch):
+    """Every type, run with functions of numpy and of the C library that answer with the next larger numbers."""
+    with np.errstate(all="ignore"):
+        before = [results(case) for case in CASES]
+        for module, words in ((np, INEXACT["np"]), (math, INEXACT["math"])):
+            for name in words.split():
+                if name != "linalg":
+                    monkeypatch.setattr(module, name, rounded_up(module, name))
+        assert np.exp(1.0) > math.e
+        for case, wanted in zip(CASES, before):
+            for one, other in zip(results(case), wanted, strict=True):
+                assert digest([one]) == digest([other]), case.type
+
+
+class Environment(ctypes.Structure):
+    """The C library's fenv_t, large enough for all."""
+
+    _fields_ = [("words", ctypes.c_uint32 * 32)]
+
+
+# Where glibc keeps what decides: the word of it, and its bits for numbers rounded up, and for zeros in place of subnormal ones.
+CONTROLS = {"x86_64": (7, 0x4000, 0x8040), "aarch64": (0, 0x400000, 0x1000000)}
+
+
+@pytest.mark.parametrize("which", ["nearest", "subnormal"])
+def test_a_thread_that_computes_otherwise(which):
+    """As another library may have told the CPU: kernels compute as always, and where numpy would not, it is refused."""
+    system, control = ctypes.CDLL(None), CONTROLS.get(levels.machine())
+    if control is None or not hasattr(system, "gnu_get_libc_version"):
+        pytest.skip("where this C library keeps the CPU's rounding is not known here")
+    text = data(2, 500) + layer("third", "Power", "data", text="power_param { scale: 0.3333 }")
+    net, same = Net(parse_net(text), device="cpu"), opened(text)
+    images = np.ldexp(whole(np.random.default_rng(2), (2, 500)), -128).astype(np.float32)
+    wanted = net.forward(data=images)["third"].tobytes()
+    before, other, said = Environment(), Environment(), ""
+    system.fegetenv(ctypes.byref(before))
+    system.fegetenv(ctypes.byref(other))
+    other.words[control[0]] |= control[1 if which == "nearest" else 2]
+    system.fesetenv(ctypes.byref(other))
+    try:
+        found = net.forward(data=images)["third"].tobytes()
+        try:
+            same.forward(data=images)
+        except DeviceError as error:
+            said = str(error)
+    finally:
+        system.fesetenv(ctypes.byref(before))
+    assert found == wanted
+    assert which in said
+    assert same.forward(data=images)["third"].tobytes() == wanted
+
+
+def in_a_process(*names: str, **environment: str) -> dict[str, str]:
     path = os.pathsep.join([str(TESTS.parent), str(TESTS), os.environ.get("PYTHONPATH", "")])
     whole = {**os.environ, "BOXPRESSO_PROGRESS": "0", "PYTHONPATH": path, **environment}
-    run = subprocess.run([sys.executable, __file__], env=whole, capture_output=True, text=True)
+    run = subprocess.run([sys.executable, __file__, *names], env=whole, capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
     return json.loads(run.stdout)
 
@@ -242,8 +360,9 @@ def test_compilers(compiler, tmp_path):
         compiler = compiler.replace("python", sys.executable)
     elif shutil.which(compiler) is None:
         pytest.skip(f"{compiler} is not installed")
-    assert in_a_process(CXX=compiler, BOXPRESSO_CACHE=str(tmp_path)) == KEPT
+    found = in_a_process("forward", "trained", CXX=compiler, BOXPRESSO_CACHE=str(tmp_path))
+    assert found == {name: KEPT[name] for name in found}
 
 
 if __name__ == "__main__":
-    print(json.dumps(all_of_them(), indent=4))
+    print(json.dumps({name: MADE[name]() for name in sys.argv[1:] or MADE}, indent=4))

@@ -372,6 +372,31 @@ def test_permute_that_changes_nothing_is_a_copy():
 
 
 @pytest.mark.parametrize("layout", ["NCHW", "NHWC"])
+@pytest.mark.parametrize("ratio", [0, 2])
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_roi_align_with_its_argmax(dtype, ratio, layout):
+    """The map's bilinear sample at each place is the maximum, also of a call that comes after others of its layer."""
+    for channels in (5, 17, 5, 5, 17):
+        x, real = (
+            RNG.standard_normal((2, channels, 12, 14)).astype(dtype),
+            np.float64 if dtype == np.float64 else np.float32,
+        )
+        turn = (lambda a, to: np.ascontiguousarray(a.transpose(to))) if layout == "NHWC" else (lambda a, to: a)
+        given = turn(x, (0, 2, 3, 1)), ROIS, (3, 2), 0.5, ratio
+        result, y, at = (turn(a, (0, 3, 1, 2)) for a in ops.roi_align_argmax(*given, layout=layout))
+        assert (result.dtype, y.dtype, at.dtype) == (dtype, real, real)
+        assert np.array_equal(result, ops.roi_align(x, ROIS, (3, 2), 0.5, ratio, pool_mode="max"))
+        for k, c, i, j in np.ndindex(result.shape):
+            if ROIS[k, 0] == 9:
+                assert (y[k, c, i, j], at[k, c, i, j]) == (-1, -1)
+                continue
+            v, u = np.clip(y[k, c, i, j], 0, 11), np.clip(at[k, c, i, j], 0, 13)
+            weights = np.maximum(1 - abs(v - np.arange(12)), 0)[:, None] * np.maximum(1 - abs(u - np.arange(14)), 0)
+            value = (weights * x[int(ROIS[k, 0]), c].astype(np.float64)).sum()
+            assert abs(value - result[k, c, i, j]) < (2e-3 if dtype == np.float16 else 1e-5)
+
+
+@pytest.mark.parametrize("layout", ["NCHW", "NHWC"])
 @pytest.mark.parametrize("channels", [5, 16, 37])
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
 def test_roi_pool_with_its_argmax(dtype, channels, layout):

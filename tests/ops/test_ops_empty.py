@@ -195,12 +195,16 @@ def test_functions_of_nothing(dtype):
         assert (result.shape, result.dtype, places.dtype) == ((k, 4, 2, 2), dtype, np.int32)
         assert (places == -1).all()
         assert not wide(ops.roi_pool_backward(result, x, rois, 2, argmax=places)["x"]).any()
+        dirty()
+        result, *places = ops.roi_align_argmax(x, rois, 2)
+        assert (result.shape, result.dtype) == ((k, 4, 2, 2), dtype)
+        assert all(place.shape == result.shape and (place == -1).all() for place in places)
 
 
 def test_no_function_is_left_out():
     here = {name.partition("-")[0] for name in calls(*SIZES["batch"])} | {
         "batched_nms", "batched_nms_rotated", "box_iou_rotated", "deform_conv2d", "matrix_nms", "nms", "nms_rotated",
-        "paste_masks", "polygon_iou", "roi_pool_argmax", "soft_nms",
+        "paste_masks", "polygon_iou", "roi_align_argmax", "roi_pool_argmax", "soft_nms",
     }  # fmt: skip
     assert {name.removesuffix("_backward") for name in ops.__all__} - {"forget"} == here
 

@@ -13,6 +13,7 @@ from boxpresso.graph.graph import INT8, LAST
 from boxpresso.graph.quantization import INT8 as EIGHT
 from boxpresso.graph.quantization import LayerNote, Quantization
 from boxpresso.layers.core.lowering import Scale
+from boxpresso.layers.dense import int8_lowerings
 from boxpresso.proto import parse_net
 
 SINGLE = np.float32
@@ -110,6 +111,9 @@ WINDOWS = [  # channels, filters, kernel, window, height x width
     (16, 16, 3, {"pad": 1, "stride": 2, "group": 16}, (12, 19)),
     (20, 20, 5, {"pad": 4, "dilation": 2, "group": 20}, (11, 7)),
     (1, 1, 2, {}, (3, 3)),
+    (1, 24, 3, {"pad": 1, "stride": 2}, (12, 21)),  # up to four channels are taken as planes of floats
+    (2, 5, 3, {"pad": 2, "dilation": 2}, (7, 18)),
+    (4, 6, 1, {"pad": 1}, (5, 5)),
 ]
 
 
@@ -156,6 +160,32 @@ def kernels(rng: np.random.Generator) -> None:
 @pytest.mark.parametrize("x_range", [(0.0, 2.0), (-3.0, 1.0)], ids=str)
 def test_a_convolution_is_exact(case, x_range):
     convolution_case(np.random.default_rng(0), case, x_range)
+
+
+@pytest.mark.parametrize("case", WINDOWS, ids=str)
+def test_windows_whose_pixels_are_not_taken_together(case, monkeypatch):
+    """As those are that are too far apart."""
+    monkeypatch.setattr(int8_lowerings, "BAND", 0)
+    convolution_case(np.random.default_rng(1), case, (-1.0, 2.0))
+
+
+@pytest.mark.parametrize("odd", [np.nan, np.inf], ids=str)
+def test_planes_with_a_number_that_is_not_finite_are_left_to_the_layers(odd):
+    """Planes that the convolution itself turns to 8 bits; then the layer runs, in float."""
+    rng = np.random.default_rng(0)
+    x = rng.uniform(-1, 1, (1, 3, 9, 20)).astype(SINGLE)
+    text = inputs(x.shape) + layer("a", "Convolution", "x", field_of(4, 3, {"pad": 1}))
+    weights = rng.standard_normal((4, 3, 3, 3)).astype(SINGLE)
+    net = net_in_int8(text, {"x": (-1, 1), "a": (-9, 9)}, params={"a": (weights, np.zeros(4))})
+    whole = np.array(net.forward(x=x)["a"])
+    x[0, 1, 8, 19] = odd
+    result = net.forward(x=x)["a"]
+    touched = np.zeros((9, 20), bool)
+    touched[7:, 18:] = True
+    assert not np.isfinite(result[..., touched]).any()
+    exact = convolved(x[:, :, :7, :18].astype(np.float64), weights.astype(np.float64), 1, 1)[:, :, :6, :17]
+    np.testing.assert_allclose(result[:, :, :6, :17], exact, rtol=1e-5, atol=1e-5)
+    assert np.abs(whole[:, :, :6, :17] - exact).max() > 1e-4  # it was in 8 bits before
 
 
 def extremes(rng: np.random.Generator) -> None:

@@ -23,7 +23,7 @@ def deconvolution(g: OnnxGraph, w: Work) -> list[str]:
 def windows(g: OnnxGraph, w: Work, kind: str) -> list[str]:
     """Conv or ConvTranspose of each bottom with the same weights; axes before the channels become one."""
     layer = w.layer
-    weights = [g.const(w.params[0])] + [g.const(p.reshape(-1)) for p in w.params[1:2]]
+    weights = [g.weights(w, w.params[0]), *g.biases(w)]
     spatial, axis = len(layer.kernel), layer.channel_axis
     how = {
         "kernel_shape": list(layer.kernel), "strides": list(layer.stride), "pads": [*layer.pad, *layer.pad],
@@ -52,9 +52,8 @@ def inner_product(g: OnnxGraph, w: Work) -> str:
     rows, depth = prod(shape[:axis]), prod(shape[axis:])
     flat = len(shape) == 2 and axis == 1
     x = w.bottoms[0] if flat else g.reshape(w.bottoms[0], (rows, depth), w.lead and axis > 0)
-    weights = [g.const(w.params[0].reshape(depth, -1) if layer.transpose else w.params[0].reshape(-1, depth))]
-    weights += [g.const(p.reshape(-1)) for p in w.params[1:2]]
-    y = g.op("Gemm", x, *weights, transB=int(not layer.transpose))
+    matrix = w.params[0].reshape(depth, -1) if layer.transpose else w.params[0].reshape(-1, depth)
+    y = g.op("Gemm", x, g.weights(w, matrix, int(layer.transpose)), *g.biases(w), transB=int(not layer.transpose))
     return y if axis == 1 else g.reshape(y, w.top_shapes[0], w.lead and axis > 0)
 
 

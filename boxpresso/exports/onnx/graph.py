@@ -10,11 +10,16 @@ from typing import Any, ClassVar, Union
 import numpy as np
 
 from ...layers.core import Layer
+from ...layers.core.int8 import Filters
+from ...layers.core.lowering import Scale
 from ...proto.errors import ModelError
-from ..operations import OfOperation, Operation, Shape
+from ..operations import Numpy, OfOperation, Operation, Shape
 from .targets import Target
 
-DTYPES = {"float": np.float32, "double": np.float64, "int64": np.int64, "int32": np.int32, "bool": np.bool_}
+DTYPES = {
+    "float": np.float32, "double": np.float64, "int64": np.int64, "int32": np.int32, "int8": np.int8, "uint8": np.uint8,
+    "bool": np.bool_,
+}  # fmt: skip
 OLD_REDUCE = (
     18  # the opset from which the axes of ReduceMax, ReduceMean .. are an input; of ReduceSum they always are here
 )
@@ -40,6 +45,8 @@ class Work(OfOperation):
     bottom_shapes: list[Shape]
     top_shapes: list[Shape]
     lead: bool  # whether axis 0 of the first top is known when the net runs, not before
+    filters: Filters | None = None  # the weights in 8 bits, of a layer that runs so, and
+    scale: Scale | None = None  # what its first bottom is in
 
     refusal: ClassVar[str] = "cannot be written as ONNX"
 
@@ -83,6 +90,23 @@ class OnnxGraph:
         if key is not None:
             self.known[key] = name
         return name
+
+    def weights(self, w: Work, values: Numpy, axis: int = 0) -> str:
+        """A layer's weights, with its filters along `axis`; as bytes where it runs in 8 bits."""
+        if w.filters is None:
+            return self.const(values)
+        whole = w.filters.weights.reshape(values.shape if axis == 0 else values.shape[::-1])
+        of_bytes = self.const(whole if axis == 0 else whole.T, "int8")
+        return self.op("DequantizeLinear", of_bytes, self.const(w.filters.steps), axis=axis)
+
+    def biases(self, w: Work) -> list[str]:
+        """A layer's bias, if it has one; as whole numbers where it runs in 8 bits."""
+        if len(w.params) < 2:
+            return []
+        if w.filters is None or w.scale is None:
+            return [self.const(w.params[1].reshape(-1))]
+        steps = np.float32(w.scale.scale) * w.filters.steps.astype(np.float32)
+        return [self.op("DequantizeLinear", self.const(w.filters.bias, "int32"), self.const(steps), axis=0)]
 
     def ints(self, *values: int) -> str:
         """A constant list of whole numbers."""

@@ -15,6 +15,9 @@ from ...proto.errors import ModelError
 from ..operations import Numpy
 
 LIMIT = 1e-4  # a larger difference is an error
+ROUNDED = (
+    0.05  # the same of a net in 8 bits: programs store sums in 8 bits that a plan does not, and round them by steps
+)
 NUDGE = 1e-6  # by which an input is changed to see which rows a rounding decides
 Arrays = dict[str, Numpy]
 Runner = Callable[[Mapping[str, Numpy]], Arrays]
@@ -26,6 +29,7 @@ class Difference:
 
     rows, missing: of a list such as detections, how many there are and how many have no counterpart in the other list;
     expected: how many have none where the net's own input changes by a millionth, because a rounding decides them.
+    limit: up to which it is fine; of a net in 8 bits rows are counted, and do not matter.
     """
 
     name: str
@@ -33,10 +37,11 @@ class Difference:
     rows: int = 0
     missing: int = 0
     expected: int = 0
+    limit: float = LIMIT
 
     @property
     def fine(self) -> bool:
-        return self.largest <= LIMIT and self.missing <= 2 * self.expected
+        return self.largest <= self.limit and (self.limit == ROUNDED or self.missing <= 2 * self.expected)
 
     def __str__(self) -> str:
         text = f"{self.name}: {self.largest:.2g}"
@@ -213,11 +218,12 @@ def compare(
     """The outputs of a file against the net's; `outputs`: the blobs that the file gives, None for the outputs of the net."""
     wanted = forward(net, inputs, outputs)
     found = run(inputs)
-    differences = [apart(name, values, of_name(found, name, net)) for name, values in wanted.items()]
+    limit = LIMIT if net.quantization is None else ROUNDED
+    differences = [apart(name, values, of_name(found, name, net), limit) for name, values in wanted.items()]
     if any(d.missing for d in differences):
         moved = nudged(net, inputs, seed, outputs)
         for one in differences:
-            one.expected = apart(one.name, wanted[one.name], moved[one.name]).missing
+            one.expected = apart(one.name, wanted[one.name], moved[one.name], limit).missing
             one.expected = max(one.expected, abs(len_of(moved[one.name]) - len_of(wanted[one.name])))
     return differences
 
@@ -257,19 +263,19 @@ def len_of(values: Numpy) -> int:
     return int(np.prod(values.shape[:-1])) if values.ndim else 1
 
 
-def apart(name: str, wanted: Numpy, got: Numpy) -> Difference:
+def apart(name: str, wanted: Numpy, got: Numpy, limit: float = LIMIT) -> Difference:
     """How far two values of an output are apart; lists of rows may be in another order, and have rows of their own."""
     if wanted.shape == got.shape:
         largest = distance(wanted, got)
-        if largest <= LIMIT or wanted.ndim < 2:
-            return Difference(name, largest, len_of(wanted))
+        if largest <= limit or wanted.ndim < 2:
+            return Difference(name, largest, len_of(wanted), limit=limit)
     elif wanted.ndim < 2 or wanted.ndim != got.ndim:
-        return Difference(name, float("inf"))
+        return Difference(name, float("inf"), limit=limit)
     ours, theirs = as_rows(wanted), as_rows(got)
     if ours.shape[1] != theirs.shape[1] or max(len(ours), len(theirs)) > 4096:
-        return Difference(name, float("inf") if wanted.shape != got.shape else distance(wanted, got))
-    largest, missing = matched(ours, theirs)
-    return Difference(name, largest, len(ours), missing)
+        return Difference(name, float("inf") if wanted.shape != got.shape else distance(wanted, got), limit=limit)
+    largest, missing = matched(ours, theirs, limit)
+    return Difference(name, largest, len(ours), missing, limit=limit)
 
 
 def as_rows(values: Numpy) -> Numpy:
@@ -291,7 +297,7 @@ def distance(wanted: Numpy, got: Numpy) -> float:
     return float(values.max() / max(1.0, float(np.abs(wanted[finite]).max(initial=0))))
 
 
-def matched(ours: Numpy, theirs: Numpy) -> tuple[float, int]:
+def matched(ours: Numpy, theirs: Numpy, limit: float) -> tuple[float, int]:
     """Each row with the nearest one of the other list that is not taken: the largest distance of pairs that are alike, and
     how many rows are not alike any."""
     scale = max(1.0, float(np.abs(ours[np.isfinite(ours)]).max(initial=0)))
@@ -300,7 +306,7 @@ def matched(ours: Numpy, theirs: Numpy) -> tuple[float, int]:
         gaps = np.abs(theirs - row).max(1, initial=0) / scale
         gaps[~free] = np.inf
         at = int(gaps.argmin()) if len(gaps) else -1
-        if at < 0 or not gaps[at] <= 10 * LIMIT:
+        if at < 0 or not gaps[at] <= min(10 * limit, ROUNDED):
             lost += 1
             continue
         free[at] = False
@@ -315,7 +321,7 @@ def verify(
 
     outputs: the blobs that the file gives, where these are not the outputs of the net.
 
-    Returns the largest difference of each output over all of them. Raises ModelError when one is above LIMIT.
+    Returns the largest difference of each output over all of them. Raises ModelError when one is above its limit.
     """
     run = runner_of(model, target)
     if run is None:
@@ -327,5 +333,6 @@ def verify(
             if before is None or (one.fine, -one.largest) < (before.fine, -before.largest):
                 worst[one.name] = one
     if bad := [str(one) for one in worst.values() if not one.fine]:
-        raise ModelError(f"the file does not agree with the net, the limit is {LIMIT:g}: {'; '.join(bad)}")
+        limit = next(iter(worst.values())).limit
+        raise ModelError(f"the file does not agree with the net, the limit is {limit:g}: {'; '.join(bad)}")
     return list(worst.values())

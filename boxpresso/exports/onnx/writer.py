@@ -15,6 +15,7 @@ from ...proto.errors import LayerError, ModelError, storable
 from ..operations import Numpy, Operation, Operations, operations
 from . import dense, detection, moved, neuron, norm, proposals, recurrent, regions, shapes  # noqa: F401  their lowerings
 from .graph import LOWERINGS, OnnxGraph, Work
+from .int8 import Narrow, narrowed
 from .targets import DEFAULT, NEWEST, OLDEST, target_named
 
 IR_VERSION = 8  # of the file; readers of opset 16 know it
@@ -46,7 +47,8 @@ def onnx_model(
     """A net as an ONNX model of standard operators.
 
     BatchNorm and Scale are folded into the weights before them, priors become constants, and the layers of detection
-    become TopK and NonMaxSuppression. The names of inputs and outputs are those of the blobs.
+    become TopK and NonMaxSuppression. What runs in 8 bits by the scales of `boxpresso quantize` is written between
+    QuantizeLinear and DequantizeLinear, with weights as bytes. The names of inputs and outputs are those of the blobs.
 
     Parameters
     ----------
@@ -95,7 +97,7 @@ def onnx_model(
     refuse(steps)
     graph = OnnxGraph(opset, target_named(target))
     leads = leads_of(net, steps, dynamic_batch)
-    values = write_steps(graph, net, steps, leads, preprocess)
+    values = write_steps(graph, net, steps, leads, preprocess, narrowed(net, steps))
     return assemble(graph, net, steps, leads, values, {**facts(net, preprocess), **(metadata or {})})
 
 
@@ -195,7 +197,7 @@ def check_batch(net: Net, steps: Operations, leads: dict[str, str]) -> None:
 
 
 def write_steps(
-    graph: OnnxGraph, net: Net, steps: Operations, leads: dict[str, str], preprocess: Preprocess | None
+    graph: OnnxGraph, net: Net, steps: Operations, leads: dict[str, str], preprocess: Preprocess | None, narrow: Narrow
 ) -> dict[str, str]:
     """Writes all steps; returns what each value is called in the graph."""
     values: dict[str, str] = {}
@@ -211,18 +213,22 @@ def write_steps(
             for value, blob in zip(step.outputs, constants(net, step)):
                 values[value] = graph.const(blob)
             continue
+        narrow_step = narrow.has(step)
         work = Work(
             step,
-            [values[name] for name in step.inputs],
+            [narrow.read(graph, name, values[name]) if narrow_step else values[name] for name in step.inputs],
             [steps.shapes[name] for name in step.inputs],
             [steps.shapes[name] for name in step.outputs],
             step.outputs[0] in leads,
+            narrow.filters(step),
+            narrow.scales.get(step.inputs[0]) if narrow_step else None,
         )
         for shape in (*work.bottom_shapes, *work.top_shapes):  # onnxruntime divides by the number of channels, say
             work.need(0 not in shape[1:], f"a blob has the shape {shape}; give each axis behind the first a length")
         since = len(graph.nodes)
         tops = LOWERINGS[step.type](graph, work)
         for name, value in zip(step.outputs, [tops] if isinstance(tops, str) else tops):
+            value = narrow.stored(graph, name, value)
             values[name] = value if value in taken else graph.rename(value, name, since)
             taken.add(values[name])
             if value in graph.dims:

@@ -135,6 +135,7 @@ def layout_int8(
     activation: Activation | None,
     high: int = 1,
     across: int = 1,
+    band: bool = False,
 ) -> Any:
     """int8.h's Int8Layout."""
     assert bottom.scale is not None
@@ -146,5 +147,5 @@ def layout_int8(
         zero=bottom.scale.zero, top_zero=top.scale.zero if top.scale else 0,
         other_zero=addend.scale.zero if addend and addend.scale else 0, high=high, across=across,
         other_scale=float(addend.scale.scale / step) if addend and addend.scale else 0.0, least=float(low),
-        most=float(most),
+        most=float(most), inverse=1 / float(bottom.scale.scale), band=int(band),
     )  # fmt: skip

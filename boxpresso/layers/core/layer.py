@@ -379,6 +379,13 @@ class Layer:
         """The most rows that a forward gives the tops, where only the data tells how many; 0: as many as reshape gives."""
         return 0
 
+    def repeats(self, bottom: Sequence[AnyArray]) -> bool:
+        """Whether forward, or backward, on these arrays is on the CPU the launches of the one before and nothing else.
+
+        Their shapes are those of the last reshape. What a pass would look at of their numbers, this looks at.
+        """
+        return False
+
     def kept_bytes(self, bottom: Sequence[Blob], top: Sequence[Blob], backward: bool) -> int:
         """The bytes of the arrays that this layer keeps beside its bottoms, tops and parameters, told before they are made.
 

@@ -14,19 +14,11 @@ DEVICE long long float_at(const Int8Turn& t, int image, int place, int channel) 
   return (long long)(image) * t.step + at;
 }
 
-struct Rounding {
-  Floats inverse, least, most;
-  Sums zero;
-  explicit Rounding(const Int8Turn& t)
-      : inverse(all_floats(t.inverse)), least(all_floats(float(-t.zero))), most(all_floats(float(255 - t.zero))), zero(all_sums(t.zero)) {}
-  Bytes operator()(Floats value) const { return to_bytes(nearest(at_most(at_least(value * inverse, least), most)) + zero); }
-};
-
 // to = from / scale + zero, rounded to the nearest, ties to even, from 0 to 255. odd: 1 for each block in which a number is not
 // finite. n: images x blocks of PLACES.
 KERNEL quantise(int n, const float* from, uint8_t* to, int* odd, Int8Turn t) {
   const int down = (t.places + PLACES - 1) / PLACES;
-  const Rounding rounded(t);
+  const Rounding rounded(t.zero, t.inverse);
   BLOCK_LOOP(block, n) {
     const int image = block / down, p0 = block % down * PLACES, p1 = min(t.places, p0 + PLACES);
     uint8_t* const rows = to + (long long)(image) * t.byte_step;

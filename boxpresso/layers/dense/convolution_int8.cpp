@@ -1,7 +1,5 @@
 // convolution_int8.cpp: convolution_last.cpp in 8 bits: whole sums of products of bytes, on all CPUs the same (int8.h).
-#include "../../device/int8.h"
-#include "../core/geometry.h"
-#include <algorithm>
+#include "pixels_int8.h"
 
 // Rows of a tile of V vectors of sums, as in last.h.
 constexpr int rows_of(int v) {
@@ -16,24 +14,24 @@ struct Cuts {
   int first(int panel) const { return panel * (vectors / count) + min(panel, vectors % count); }
 };
 
-// packed = the filters of all groups, each group's in panels: vector by vector, TERMS terms in a lane; terms in the order (tap,
-// channel). sums = bias - zero * the sum of the filter. n: groups x panels, or more.
-KERNEL pack_int8(int n, const int8_t* weights, const int* bias, int* packed, int* sums, int groups, int filters, int channels,
-                 int taps, int zero) {
+// packed = the filters of all groups, each group's in panels: vector by vector, TERMS terms in a lane, and 0 behind the end of each of
+// the `pieces` of `length` terms that a filter has. sums = bias - zero * the sum of the filter. n: groups x panels, or more.
+KERNEL pack_int8(int n, const int8_t* weights, const int* bias, int* packed, int* sums, int groups, int filters, int pieces, int length,
+                 int zero) {
   const Cuts cuts(filters);
-  const int whole = channels * taps, steps = (whole + TERMS - 1) / TERMS;
+  const int whole = pieces * length, steps = (length + TERMS - 1) / TERMS;
   BLOCK_LOOP(block, n) {
     const int group = block % groups, panel = block / groups;
     if (panel >= cuts.count) continue;
     const int width = cuts.wide(panel) * SUMS, channel = cuts.first(panel) * SUMS;
     const int8_t* from = weights + (long long)(group) * filters * whole;
-    int* to = packed + ((long long)(group) * cuts.vectors * SUMS + channel) * steps;
-    for (int k = 0; k < steps; ++k)
+    int* to = packed + ((long long)(group) * cuts.vectors * SUMS + channel) * pieces * steps;
+    for (int k = 0; k < pieces * steps; ++k)
       for (int f = channel; f < channel + width; ++f) {
         uint32_t lane = 0;
         for (int t = 0; t < TERMS; ++t) {
-          const int term = k * TERMS + t;
-          const int w = f < filters && term < whole ? from[(long long)(f) * whole + (long long)(term % channels) * taps + term / channels] : 0;
+          const int term = k % steps * TERMS + t;
+          const int w = f < filters && term < length ? from[(long long)(f) * whole + k / steps * length + term] : 0;
           lane |= (uint32_t(w) & (TERMS == 4 ? 0xffu : 0xffffu)) << (32 / TERMS * t);
         }
         *to++ = int(lane);
@@ -46,47 +44,10 @@ KERNEL pack_int8(int n, const int8_t* weights, const int* bias, int* packed, int
   }
 }
 
-// Bytes of an image as terms of a row. They are taken in pieces: some behind the last are read, and overwritten, too.
-constexpr int PIECE = 16;
-DEVICE void take(const uint8_t* from, Term* to, int count) {
-  for (int i = 0; i < count; i += PIECE) {
-    if (sizeof(Term) == 1) std::memcpy(to + i, from + i, PIECE);
-    else for (int k = 0; k < PIECE; ++k) to[i + k] = from[i + k];
-  }
-}
-
-// The pixels under the window of a place, in the order (tap, channel).
-struct Pixels {
-  const Window& g;
-  const Int8Layout& l;
-  int channels;
-  bool rows;  // whether a row of taps lies beside each other in the image
-
-  Pixels(const Window& g, const Int8Layout& l)
-      : g(g), l(l), channels(g.group_channels()), rows(g.dilation_w == 1 && l.bottom_pitch == channels) {}
-
-  // image: of the group's first channel; y, x: the window's first pixel, perhaps in the padding.
-  void row(const uint8_t* image, int y, int x, Term* to) const {
-    const Term zero = Term(l.zero);
-    for (int ky = 0; ky < g.kernel_h; ++ky, y += g.dilation_h) {
-      const uint8_t* line = image + (long long)(y) * g.width * l.bottom_pitch;
-      if (y < 0 || y >= g.height) {
-        std::fill(to, to + g.kernel_w * channels, zero);
-      } else if (rows) {
-        const int low = min(max(-x, 0), g.kernel_w), high = max(low, min(g.kernel_w, g.width - x));
-        std::fill(to, to + low * channels, zero);
-        take(line + (long long)(x + low) * channels, to + low * channels, (high - low) * channels);
-        std::fill(to + high * channels, to + g.kernel_w * channels, zero);
-      } else {
-        for (int kx = 0; kx < g.kernel_w; ++kx) {
-          const int at = x + kx * g.dilation_w;
-          if (at < 0 || at >= g.width) std::fill(to + kx * channels, to + (kx + 1) * channels, zero);
-          else take(line + (long long)(at) * l.bottom_pitch, to + kx * channels, channels);
-        }
-      }
-      to += g.kernel_w * channels;
-    }
-  }
+// Where the terms of a window lie: at[i] bytes from its first one on there are `steps` times TERMS for each of so many pieces.
+struct Runs {
+  int pieces, steps;
+  const int* at;
 };
 
 // Stores a tile's sums. SIMPLE: without addend and slopes, and all filters exist.
@@ -104,23 +65,30 @@ __attribute__((noinline)) static void finish(const Sums* sums, const Int8Epilogu
     }
 }
 
-// A tile of R rows x V vectors of sums: `steps` times TERMS terms of rows that lie `pitch` bytes apart.
+// A tile of R rows x V vectors of sums, which begin at `start`. Row i has its first term `at[i]` bytes behind `left`.
 template <int R, int V>
-DEVICE void tile(int steps, const uint8_t* left, long long pitch, const int* panel, int rows, Sums* sums) {
-  Sums sum[R][V] = {};
+DEVICE void tile(const Runs& runs, const uint8_t* left, const int* at, const int* panel, const int* start, int rows, Sums* sums) {
+  Sums sum[R][V];
   const uint8_t* line[R];
 #pragma GCC unroll 16
-  for (int i = 0; i < R; ++i) line[i] = left + (i < rows ? i : 0) * pitch;  // a row too many repeats row 0, unsaved
-  for (long long k = 0; k < steps; ++k, panel += V * SUMS) {
-    Sums r[V];
+  for (int i = 0; i < R; ++i) {
+    line[i] = left + at[i < rows ? i : 0];  // a row too many repeats row 0, unsaved
 #pragma GCC unroll 4
-    for (int v = 0; v < V; ++v) r[v] = *(const Sums*)(panel + v * SUMS);
+    for (int v = 0; v < V; ++v) sum[i][v] = *(const Sums*)(start + v * SUMS);
+  }
+  for (int piece = 0; piece < runs.pieces; ++piece) {
+    const long long first = runs.at[piece], end = first + 4LL * runs.steps;
+    for (long long k = first; k < end; k += 4, panel += V * SUMS) {
+      Sums r[V];
+#pragma GCC unroll 4
+      for (int v = 0; v < V; ++v) r[v] = *(const Sums*)(panel + v * SUMS);
 #pragma GCC unroll 16
-    for (int i = 0; i < R; ++i) {
-      uint32_t terms;
-      std::memcpy(&terms, line[i] + 4 * k, 4);
+      for (int i = 0; i < R; ++i) {
+        uint32_t terms;
+        std::memcpy(&terms, line[i] + k, 4);
 #pragma GCC unroll 4
-      for (int v = 0; v < V; ++v) sum[i][v] = dot(sum[i][v], terms, r[v]);
+        for (int v = 0; v < V; ++v) sum[i][v] = dot(sum[i][v], all_sums(int(terms)), r[v]);
+      }
     }
   }
 #pragma GCC unroll 16
@@ -130,8 +98,8 @@ DEVICE void tile(int steps, const uint8_t* left, long long pitch, const int* pan
 }
 
 template <int V, class Top>
-DEVICE void all_rows(int steps, const uint8_t* left, long long pitch, const int* panel, const Int8Epilogue& e, Top* to, long long top_pitch,
-                     long long other_pitch, int rows, int count) {
+DEVICE void all_rows(const Runs& runs, const uint8_t* left, const int* at, const int* panel, const Int8Epilogue& e, Top* to,
+                     long long top_pitch, long long other_pitch, int rows, int count) {
   constexpr int R = rows_of(V);
   Sums sums[R * V];
   const uint8_t* other = e.other;
@@ -139,53 +107,83 @@ DEVICE void all_rows(int steps, const uint8_t* left, long long pitch, const int*
   for (int i = 0; i < rows;) {
     const int rest = rows - i;
     int step = R;
-    if (rest > R / 2 || R < 4) tile<R, V>(steps, left, pitch, panel, rest, sums);
-    else if (rest > 2) tile<R / 2, V>(steps, left, pitch, panel, rest, sums), step = R / 2;
-    else tile<1, V>(steps, left, pitch, panel, 1, sums), step = 1;
+    if (rest > R / 2 || R < 4) tile<R, V>(runs, left, at + i, panel, e.bias, rest, sums);
+    else if (rest > 2) tile<R / 2, V>(runs, left, at + i, panel, e.bias, rest, sums), step = R / 2;
+    else tile<1, V>(runs, left, at + i, panel, e.bias, 1, sums), step = 1;
     end(sums, e, to, top_pitch, other, other_pitch, min(step, rest), count);
     i += step;
-    left += step * pitch;
     to += step * top_pitch;
     other = other ? other + step * other_pitch : nullptr;
   }
 }
 
-template <class Top>
-DEVICE void convolve(int n, const uint8_t* image, const int* packed, const int* bias, const float* factors, const float* slopes,
-                     const uint8_t* addend, Top* map, const Geometry& geometry, const Int8Layout& l) {
+// From: uint8_t of a channels-last image, or float of planes.
+template <class From, class Top>
+DEVICE void convolve(int n, const From* image, const int* packed, const int* bias, const float* factors, const float* slopes,
+                     const uint8_t* addend, Top* map, int* odd, const Geometry& geometry, const Int8Layout& l) {
   const Window g(geometry);
+  constexpr bool planar = sizeof(From) == 4;
+  const bool band = l.band;
   const int places = g.places(), channels = g.group_channels(), filters = g.group_maps(), whole = channels * g.taps();
-  const int down = (places + l.high - 1) / l.high, steps = (whole + TERMS - 1) / TERMS;
+  const int down = (places + l.high - 1) / l.high;
   const Cuts cuts(filters);
-  const Pixels pixels(g, l);
-  const bool direct = g.plain() && sizeof(Term) == 1;  // a row of the image is one of the product
-  const long long room = ((long long)(steps) * TERMS + 64 / sizeof(Term)) & ~3LL;  // terms from a row to the next
+  Pixels pixels(g, l, channels);
+  // What is neighbouring in memory is one piece: a row of taps with all channels, a row of one plane, or a tap with all channels.
+  const bool lines = planar || g.dilation_w == 1;
+  const int depth = planar ? 1 : channels, planes = planar ? channels : 1, length = lines ? g.kernel_w * depth : depth;
+  const int pieces = planes * g.kernel_h * (lines ? 1 : g.kernel_w), steps = (length + TERMS - 1) / TERMS;
+  // The pixels are the image itself, a band of whole rows of places, or those of each place by itself.
+  const bool direct = !planar && sizeof(Term) == 1 && g.pad_h == 0 && g.pad_w == 0 && (g.taps() == 1 || !lines || l.bottom_pitch == channels);
+  const int wide = band ? (g.out_width - 1) * g.stride_w + (g.kernel_w - 1) * g.dilation_w + 1 : 0;
+  const long long room = ((long long)(whole) + 64 / sizeof(Term)) & ~3LL;  // terms of a place by itself
+  int* const at = scratch<int>(0, Count(l.high) + 1);
+  int* const piece_at = scratch<int>(1, Count(pieces) + 1);
+  const Runs runs = {pieces, steps, piece_at};
   BLOCK_LOOP(block, n) {
     const int cut = block % l.across, p0 = block / l.across % down * l.high, product = block / l.across / down;
     const int group = product % g.group, number = product / g.group, rows = min(l.high, places - p0), f0 = group * filters;
-    const uint8_t* from = image + (long long)(number) * l.bottom_step + group * channels;
-    const uint8_t* left = from + (long long)(p0) * l.bottom_pitch;
-    long long pitch = l.bottom_pitch;
-    if (!direct) {
+    const From* from = image + (long long)(number) * l.bottom_step + (long long)(group) * channels * (planar ? g.pixels() : 1);
+    const uint8_t* left = (const uint8_t*)from;
+    const int y0 = p0 / g.out_width, high = band ? (rows / g.out_width - 1) * g.stride_h + (g.kernel_h - 1) * g.dilation_h + 1 : 0;
+    long long tap, line, plane, right, below;  // terms from a tap to the next, and from a place to the next
+    if (direct) {
+      tap = (long long)(g.dilation_w) * l.bottom_pitch, line = (long long)(g.dilation_h) * g.width * l.bottom_pitch, plane = 0;
+      right = (long long)(g.stride_w) * l.bottom_pitch, below = (long long)(g.stride_h) * g.width * l.bottom_pitch;
+      left += below * y0;
+    } else if (band) {
+      Term* to = scratch<Term>(0, Count(high) * wide * channels + 64);
+      pixels.take(from, y0 * g.stride_h - g.pad_h, -g.pad_w, high, wide, 1, 1, to);
+      left = (const uint8_t*)to;
+      tap = (long long)(g.dilation_w) * depth, line = (long long)(g.dilation_h) * wide * depth, plane = (long long)(high) * wide;
+      right = (long long)(g.stride_w) * depth, below = (long long)(g.stride_h) * wide * depth;
+    } else {
       Term* to = scratch<Term>(0, Count(rows) * room);
       for (int r = 0; r < rows; ++r) {
         const int y = (p0 + r) / g.out_width, x = (p0 + r) % g.out_width;
-        Term* row = to + r * room;
-        pixels.row(from, y * g.stride_h - g.pad_h, x * g.stride_w - g.pad_w, row);
-        std::fill(row + whole, row + steps * TERMS, Term(0));
+        pixels.take(from, y * g.stride_h - g.pad_h, x * g.stride_w - g.pad_w, g.kernel_h, g.kernel_w, g.dilation_h, g.dilation_w, to + r * room);
       }
       left = (const uint8_t*)to;
-      pitch = room * (long long)(sizeof(Term));
+      tap = depth, line = (long long)(g.kernel_w) * depth, plane = g.taps(), right = room, below = room * g.out_width;
+    }
+    for (int c = 0, i = 0; c < planes; ++c)
+      for (int ky = 0; ky < g.kernel_h; ++ky)
+        for (int kx = 0; kx < (lines ? 1 : g.kernel_w); ++kx, ++i) piece_at[i] = int((c * plane + ky * line + kx * tap) * (long long)(sizeof(Term)));
+    const int begin = p0 % g.out_width, size = int(sizeof(Term)), apart = int(right) * size;
+    for (int r = 0, x = begin, y = 0; r < rows; x = 0, ++y) {  // a row of places at a time
+      const int first = int((y * below + (direct || band ? x : x - begin) * right) * size), count = min(rows - r, g.out_width - x);
+      for (int i = 0; i < count; ++i) at[r + i] = first + i * apart;
+      r += count;
     }
     Top* to = map + (long long)(number) * l.top_step + f0 + (long long)(p0) * l.top_pitch;
     for (int p = cuts.count * cut / l.across; p < cuts.count * (cut + 1) / l.across; ++p) {
-      const int wide = cuts.wide(p), channel = cuts.first(p) * SUMS;
-      const int* panel = packed + ((long long)(group) * cuts.vectors * SUMS + channel) * steps;
-      const auto all = wide == 3 ? all_rows<3, Top> : wide == 2 ? all_rows<2, Top> : all_rows<1, Top>;
+      const int vectors = cuts.wide(p), channel = cuts.first(p) * SUMS;
+      const int* panel = packed + ((long long)(group) * cuts.vectors * SUMS + channel) * pieces * steps;
+      const auto all = vectors == 3 ? all_rows<3, Top> : vectors == 2 ? all_rows<2, Top> : all_rows<1, Top>;
       const uint8_t* other = addend ? addend + (long long)(number) * l.other_step + (long long)(p0) * l.other_pitch + f0 + channel : nullptr;
       const Int8Epilogue e(l, bias + f0 + channel, factors + f0 + channel, slopes ? slopes + f0 + channel : nullptr, other);
-      all(steps, left, pitch, panel, e, to + channel, l.top_pitch, l.other_pitch, rows, filters - channel);
+      all(runs, left, at, panel, e, to + channel, l.top_pitch, l.other_pitch, rows, filters - channel);
     }
+    if (odd) odd[block] = pixels.none != 0, pixels.none = 0;
   }
 }
 
@@ -193,6 +191,13 @@ DEVICE void convolve(int n, const uint8_t* image, const int* packed, const int* 
 // are. n: images x groups x blocks of `high` places x cuts of the panels into `across`.
 KERNEL convolve_int8(int n, const uint8_t* image, const int* packed, const int* bias, const float* factors, const float* slopes,
                      const uint8_t* other, uint8_t* map, float* real, Geometry geometry, Int8Layout layout) {
-  if (map) convolve(n, image, packed, bias, factors, slopes, other, map, geometry, layout);
-  else convolve(n, image, packed, bias, factors, slopes, other, real, geometry, layout);
+  if (map) convolve(n, image, packed, bias, factors, slopes, other, map, nullptr, geometry, layout);
+  else convolve(n, image, packed, bias, factors, slopes, other, real, nullptr, geometry, layout);
+}
+
+// The same of an image as planes of floats. odd: 1 for each block in which one of them is not finite.
+KERNEL convolve_planes_int8(int n, const float* image, const int* packed, const int* bias, const float* factors, const float* slopes,
+                            const uint8_t* other, uint8_t* map, float* real, int* odd, Geometry geometry, Int8Layout layout) {
+  if (map) convolve(n, image, packed, bias, factors, slopes, other, map, odd, geometry, layout);
+  else convolve(n, image, packed, bias, factors, slopes, other, real, odd, geometry, layout);
 }

@@ -84,6 +84,18 @@ class PriorBox(Layer, type="PriorBox", param="prior_box_param", bottoms=2, tops=
             if field.cpp_type in (field.CPPTYPE_FLOAT, field.CPPTYPE_DOUBLE):
                 values = [value] if isinstance(value, float) else list(value)
                 self.need(all(map(isfinite, values)), f"{field.name} must be finite, got {values}")
+        self.check_sizes(p)
+        self.need(len(p.variance) in (0, 1, 4), f"variance takes 1 or 4 values, got {len(p.variance)}")
+        self.need(all(v > 0 for v in p.variance), f"variances must be positive, got {list(p.variance)}")
+        self.count = self.rows()
+        variance = list(p.variance) or [0.1]
+        self.variance = self.device.table(variance if len(variance) == 4 else variance * 4, self.dtype)
+        self.image = self.pair(p, "img_h", "img_w", "img_size")
+        self.step = self.pair(p, "step_h", "step_w", "step")
+        self.priors_of: tuple[int, ...] | None = None  # the sizes that self.priors is for
+
+    def check_sizes(self, p: Any) -> None:
+        """Checks the fields that tell the boxes of a cell."""
         self.need(p.min_size, "min_size is missing: give at least one, in pixels")
         self.need(all(s > 0 for s in p.min_size), f"every min_size must be positive, got {list(p.min_size)}")
         self.need(
@@ -95,14 +107,6 @@ class PriorBox(Layer, type="PriorBox", param="prior_box_param", bottoms=2, tops=
             f"each max_size must be above its min_size, got {list(p.max_size)} and {list(p.min_size)}",
         )
         self.need(all(a > 0 for a in p.aspect_ratio), f"aspect ratios must be positive, got {list(p.aspect_ratio)}")
-        self.need(len(p.variance) in (0, 1, 4), f"variance takes 1 or 4 values, got {len(p.variance)}")
-        self.need(all(v > 0 for v in p.variance), f"variances must be positive, got {list(p.variance)}")
-        self.count = self.rows()
-        variance = list(p.variance) or [0.1]
-        self.variance = self.device.table(variance if len(variance) == 4 else variance * 4, self.dtype)
-        self.image = self.pair(p, "img_h", "img_w", "img_size")
-        self.step = self.pair(p, "step_h", "step_w", "step")
-        self.priors_of: tuple[int, ...] | None = None  # the sizes that self.priors is for
 
     @staticmethod
     def ratios(p: Any) -> list[float]:
@@ -210,3 +214,67 @@ class PriorBox(Layer, type="PriorBox", param="prior_box_param", bottoms=2, tops=
 
     def allow_force_backward(self, index: int) -> bool:
         return False
+
+
+class PriorBoxClustered(
+    PriorBox, type="PriorBoxClustered", param="prior_box_param", bottoms=2, tops=1, traits=Trait.CONSTANT
+):
+    """Default boxes of given widths and heights around the centre of every cell of a feature map.
+
+    As PriorBox, but a cell has one box of width w and height h, in pixels and not truncated, for each pair of `width` and
+    `height`, in their order.
+
+    Parameters
+    ----------
+    bottom 0
+        (N, C, H, W), a feature map. Only its size is read.
+    bottom 1
+        (N, C, IH, IW), the image. Only its size is read.
+    prior_box_param
+        `width` and `height`: as many of each, required. `clip` (false), `variance` (0.1), `img_size`, `step` and
+        `offset` (0.5) as PriorBox has them.
+
+    Returns
+    -------
+    top 0
+        (1, 2, H * W * P * 4): boxes as fractions of the image, and their variances.
+
+    Raises
+    ------
+    LayerError
+        `width` or `height` is missing, not as many, or not above 0; fields of PriorBox that tell sizes; what PriorBox
+        raises for the other fields.
+
+    Source
+    ------
+    OpenVINO's training extensions; its operation PriorBoxClustered.
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> text = 'type: "PriorBoxClustered" prior_box_param { width: 16 height: 32 img_size: 64 }'
+    >>> run_layer(text, [[[[0]]]], [[[[0]]]])[0, 0].tolist()
+    [0.375, 0.25, 0.625, 0.75]
+    """
+
+    def check_sizes(self, p: Any) -> None:
+        self.need(
+            len(p.width) == len(p.height) > 0,
+            f"needs as many height as width, 1 at least; got {len(p.height)} and {len(p.width)}",
+        )
+        self.need(
+            min([*p.width, *p.height]) > 0,
+            f"width and height must be positive, got {list(p.width)} and {list(p.height)}",
+        )
+        sizes = p.min_size or p.max_size or p.aspect_ratio or p.denser_prior_boxes or p.faceboxes
+        self.need(
+            not sizes, "min_size, max_size, aspect_ratio, denser_prior_boxes and faceboxes are of PriorBox; remove them"
+        )
+
+    @classmethod
+    def boxes(cls, p: Any) -> int:
+        return len(p.width)
+
+    @classmethod
+    def box_sizes(cls, p: Any) -> np.ndarray[Any, Any]:
+        return np.stack([np.array(p.width, np.float64), np.array(p.height, np.float64)], -1)

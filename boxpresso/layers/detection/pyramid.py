@@ -73,7 +73,7 @@ def bounds(count: int) -> np.ndarray:
     >>> bounds(4).round(2).tolist()
     [112.0, 224.0, 448.0]
     """
-    return CANONICAL * (2.0 ** np.arange(FIRST + 1 - 4, FIRST + count - 4) - 1e-6)
+    return CANONICAL * (np.ldexp(1.0, np.arange(FIRST + 1 - 4, FIRST + count - 4)) - 1e-6)
 
 
 def levels_of(boxes: np.ndarray, count: int) -> np.ndarray:

@@ -24,7 +24,7 @@ class PairLoss(Layer, traits=Trait.COMPARES):
         top[0].reshape()
 
 
-class L1Loss(PairLoss, type="L1Loss", param="l1_loss_param", bottoms=2, tops=(0, 1), loss=True):
+class L1Loss(PairLoss, type=("L1Loss", "ManhattanLoss"), param="l1_loss_param", bottoms=2, tops=(0, 1), loss=True):
     """top = sum(|a - b|) / N, N being the first axis. Both bottoms get a gradient, which is 0 where a = b.
 
     Parameters
@@ -49,7 +49,7 @@ class L1Loss(PairLoss, type="L1Loss", param="l1_loss_param", bottoms=2, tops=(0,
 
     Source
     ------
-    NVIDIA's Caffe.
+    NVIDIA's Caffe; ManhattanLoss is the same layer in qxcv/caffe.
 
     Examples
     --------

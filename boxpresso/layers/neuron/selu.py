@@ -95,7 +95,7 @@ class SeLuDropout(
         self.drops = ratio > 0 and self.phase == "TRAIN"
         self.identity = not self.drops
         self.lose_traits()
-        self.scale = 1 / math.sqrt((1 - ratio) * (1 + p.alpha**2 * ratio))
+        self.scale = 1 / math.sqrt((1 - ratio) * (1 + p.alpha * p.alpha * ratio))
         self.dropped, self.shift = self.scale * p.alpha, -self.scale * ratio * p.alpha
         self.threshold = self.threshold_of(ratio)
         self.key = int(self.rng.integers(2**32))

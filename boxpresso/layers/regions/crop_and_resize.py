@@ -9,16 +9,17 @@ import numpy as np
 from ...device import AnyArray, Blob, Kernels
 from ..core import Trait
 from ..core.param_str import settings
-from .region_base import RegionLayer
+from .separable_base import Separable
 
 # Slabs pay for boxes with so many elements, in parts of the images' pixels, of so many channels. On a GPU that is counted:
 # neighbouring elements three pixels apart read 24 bytes of a channel of planes, and 16 of slabs; a pixel packed is 8 bytes.
 PIXELS_AN_ELEMENT, CHANNELS = {"cpu": 4, "cuda": 1}, 8
+MORE_BACKWARD = 8  # times as many pixels for gradients: each element adds to four, one after another
 METHODS = ("bilinear", "nearest")
 
 
 class CropAndResize(
-    RegionLayer,
+    Separable,
     type="CropAndResize",
     param="python_param",
     bottoms=3,
@@ -72,6 +73,11 @@ class CropAndResize(
 
     kernels = Kernels("crop_resize.cu")
     columns = ("y1", "x1", "y2", "x2")
+    ratio = 1
+
+    @property
+    def single(self) -> bool:
+        return True
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         s = settings(self, {"crop_size": None, "method": "bilinear", "extrapolation_value": 0.0})
@@ -88,37 +94,32 @@ class CropAndResize(
         self.read_shapes(bottom)
         count = int(np.prod(bottom[2].shape))
         self.need(count == self.regions, f"{self.regions} boxes need as many images, got {bottom[2].shape}")
-        self.geometry = self.kernels.struct(
-            "CropGeometry", batch=self.batch, channels=self.channels, height=self.size[0], width=self.size[1],
-            crop_height=self.pooled[0], crop_width=self.pooled[1], nearest=self.nearest, outside=self.outside,
-        )  # fmt: skip
         top[0].reshape(self.regions, self.channels, *self.pooled)
+        self.shape_lists()
+        self.order = self.device.table(np.arange(self.regions))
+        self.samples = self.kernels.struct("CropGeometry", nearest=self.nearest, outside=self.outside)
 
-    def places(self, bottom: list[Blob]) -> tuple[AnyArray, AnyArray, AnyArray]:
-        """The image of each box, the pixels before its rows and columns, and how far these lie beyond them."""
-        k, lines = self.regions, sum(self.pooled)
-        images, low = self.scratch("images", (k,), np.int32), self.scratch("low", (k, lines), np.int32)
-        part = self.scratch("part", (k, lines))
-        boxes, indices = self.widened(bottom[1].data), self.widened(bottom[2].data)
-        self.kernels.crop_resize_places(k, boxes, indices, images, low, part, self.geometry)
-        return images, low, part
+    def entries(self, size: int, bins: int) -> int:
+        """The two pixels of each sample."""
+        return 2 * bins
 
-    @property
-    def in_slabs(self) -> bool:
-        """Whether the images are brought into slabs, where all channels of an element are one vector."""
+    def many(self, backward: bool) -> bool:
         elements, pixels = self.regions * self.pooled[0] * self.pooled[1], self.batch * self.size[0] * self.size[1]
-        return self.channels >= CHANNELS and elements * PIXELS_AN_ELEMENT[self.device.kind] >= pixels
+        an_element = PIXELS_AN_ELEMENT[self.device.kind] * (MORE_BACKWARD if backward else 1)
+        return self.channels >= CHANNELS and elements * an_element >= pixels
 
-    def room(self) -> AnyArray:
-        """Room for slabs, each with a crop: one for each worker, which stays in its core's cache."""
-        at_once = min(self.device.workers, self.batch * self.channel_slabs)
-        cells = self.pooled[0] * self.pooled[1]
-        return self.scratch("room", (at_once, self.size[0] * self.size[1] + cells, self.kernels.constants["SLAB"]))
+    def by_place(self, regions: AnyArray, bands: bool = True) -> AnyArray:
+        """The boxes in the order that they are given in."""
+        order: AnyArray = self.order
+        return order
 
-    def slabs(self) -> AnyArray:
-        """Room for all images in slabs, on a GPU."""
-        slab = self.kernels.constants["SLAB"]
-        return self.scratch("slabs", (self.batch * self.channel_slabs, self.size[0] * self.size[1], slab))
+    def make_lists(self, rows: AnyArray, lists: tuple[AnyArray, ...], changes: bool) -> None:
+        self.kernels.crop_resize_lists(
+            self.regions, rows, self.widened(self.indices), *lists, changes, self.samples, self.geometry
+        )
+
+    def regions_from(self, parts: AnyArray, rows: AnyArray, diff: AnyArray, count: int) -> None:
+        self.kernels.crop_resize_boxes(self.regions, parts, diff, count, self.geometry)
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         if not self.batch * self.channels * self.size[0] * self.size[1]:
@@ -126,40 +127,22 @@ class CropAndResize(
             outside.fill(self.outside)
             self.narrow(outside, top[0].data)
             return
-        if self.in_slabs and self.packed:
-            slabs = self.slabs()
-            self.pack_slabs(bottom[0].data, slabs)
-            self.kernels.crop_resize_forward_packed(
-                self.regions * self.channel_slabs, slabs, *self.places(bottom), top[0].data, self.regions, self.geometry
-            )
-            return
-        if self.in_slabs:
-            room = self.room()
-            self.kernels.crop_resize_forward_slabs(
-                room.shape[0], bottom[0].data, *self.places(bottom), room, top[0].data, self.regions, self.geometry
-            )
-            return
-        groups = -(-self.channels // self.kernels.constants["PLANES"])
-        self.kernels.crop_resize_forward(
-            self.regions * groups, bottom[0].data, *self.places(bottom), top[0].data, self.regions, self.geometry
-        )
+        self.indices = bottom[2].data
+        self.gather(bottom[0].data, self.widened(bottom[1].data), top[0].data)
+        if self.outside:  # else it is what bins without pixels have
+            head, _, index, _ = self.lists()
+            self.kernels.crop_resize_outside(self.regions, head, index, top[0].data, self.samples, self.geometry)
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         self.need(
             not propagate_down[2], "there is no gradient for the images' numbers; set propagate_down: false for them"
         )
-        places = self.places(bottom)
-        if propagate_down[0]:
-            sums = self.sums_of(bottom[0].diff)
-            planes = self.batch * self.channels
-            self.kernels.crop_resize_spread(planes, top[0].diff, *places, sums, self.regions, self.geometry)
-            if sums is not bottom[0].diff:
-                self.narrow(sums, bottom[0].diff)
-        if propagate_down[1]:
-            cells = self.regions * self.pooled[0] * self.pooled[1]
-            moves = self.scratch("moves", (cells, 2))
-            self.kernels.crop_resize_moves(cells, bottom[0].data, top[0].diff, *places, moves, self.geometry)
-            self.kernels.crop_resize_boxes(self.regions, moves, bottom[1].diff, self.geometry)
+        self.indices = bottom[2].data
+        diff, region_diff = (blob.diff if wanted else None for blob, wanted in zip(bottom, propagate_down[:2]))
+        if region_diff is not None and self.nearest:
+            region_diff.fill(0)
+            region_diff = None
+        self.gradients(top[0].diff, bottom[0].data, self.widened(bottom[1].data), diff, region_diff)
 
     def allow_force_backward(self, index: int) -> bool:
         return index < 2

@@ -92,7 +92,7 @@ def scale_of(sizes: Sequence[int], image: Sequence[int]) -> float:
     >>> scale_of((50, 76), (800, 1216))
     0.0625
     """
-    return float(2.0 ** np.round(log2(sizes[0] / image[0])))
+    return float(np.ldexp(1.0, int(np.round(log2(sizes[0] / image[0])))))
 
 
 def take_rows(device: Device, source: AnyArray, index: np.ndarray, target: AnyArray) -> None:

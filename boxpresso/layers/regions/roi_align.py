@@ -12,6 +12,7 @@ from ...device import AnyArray, Blob, Kernels
 from ...proto.errors import BoxpressoWarning
 from ..core import Trait
 from .marked import Marked
+from .region_base import FEW
 from .separable_base import Separable
 
 OTHERS = {
@@ -146,6 +147,10 @@ class ROIAlign(
     def dense(self) -> bool:
         return not self.max and self.ratio <= 0
 
+    @property
+    def single(self) -> bool:
+        return self.ratio == 1
+
     def entries(self, size: int, bins: int) -> int:
         """Entries that an axis of `size` pixels needs at most: two for each pixel of a bin; neighbours share pixels."""
         by_pixel = 2 * (size + 1 + 3 * bins)
@@ -204,6 +209,12 @@ class ROIAlign(
         self.gather(features, rows, top[0].data)
         for places in top[1:]:
             places.data.fill(-1)
+
+    def repeats(self, bottom: Sequence[AnyArray]) -> bool:
+        same = not self.max and 0 < self.regions < FEW and self.batch > 0 and self.real == self.dtype
+        if same and self.may_check:
+            self.check_grids(bottom[1], not self.aligned)
+        return same
 
     def walk_largest(self, features: AnyArray, rows: AnyArray, top: AnyArray | None, places: AnyArray | None) -> None:
         """The largest samples, into `top`, and their numbers in the bins, into `places`."""

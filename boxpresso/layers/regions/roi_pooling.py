@@ -130,6 +130,12 @@ class ROIPooling(
             values, argmax, self.last, self.geometry,
         )  # fmt: skip
 
+    def repeats(self, bottom: Sequence[AnyArray]) -> bool:
+        same = self.regions > 0 and self.batch > 0 and self.real == self.dtype
+        if same and self.may_check:
+            self.check_work(bottom[1])
+        return same
+
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.has_places = self.keep or self.phase == "TRAIN" or len(top) > 1
         self.cut(bottom)

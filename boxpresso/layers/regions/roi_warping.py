@@ -57,6 +57,10 @@ class ROIWarping(Separable, type="ROIWarping", param="roi_warping_param", bottom
     kernels = Kernels("roi_warping.cu")
     ratio = 1
 
+    @property
+    def single(self) -> bool:
+        return True
+
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.roi_warping_param
         self.setup_bins(p.pooled_h, p.pooled_w, p.spatial_scale)

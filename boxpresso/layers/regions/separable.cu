@@ -151,16 +151,39 @@ KERNEL separable_forward_slabs(int n, const Store* features, const int* order, c
         if (max(head[5 * k], 0) != image) continue;  // what lies in no image has empty lists and becomes 0
         const Axis y = axis_by_bin(k, 0, head, index, weight, g);
         const Axis x = axis_by_bin(k, 1, head, index, weight, g);
-        TILE_LOOP(ph, u, pooled_height, pooled_width * GROUPS) {
-          const int pw = u / GROUPS, group = u % GROUPS;
-          Lanes sum = {};
-          for (int e = y.start[ph]; e < y.start[ph + 1]; ++e) {
-            const Real* row = slab + (long long)y.at[e] * width * SLAB;
-            Lanes across = {};
-            for (int f = x.start[pw]; f < x.start[pw + 1]; ++f) across += x.weight[f] * lanes(row, x.at[f], group);
-            sum += y.weight[e] * across;
+        const Real share = inverse[k];
+        THREAD_LOOP(ph, pooled_height) {
+          const int first_y = y.start[ph], end_y = y.start[ph + 1];
+          const auto row = [&](int e) { return slab + (long long)y.at[e] * width * SLAB; };
+          const bool two = end_y - first_y == 2;  // as bilinear samples have, for which loops are unrolled
+          const Real *above = two ? row(first_y) : slab, *below = two ? row(first_y + 1) : slab;
+          const Real up = two ? y.weight[first_y] : Real(0), down = two ? y.weight[first_y + 1] : Real(0);
+          const auto sum_of_two = [&](int first, int end, int group) {
+            Lanes sum = {}, upper = {}, lower = {};
+            for (int f = first; f < end; ++f) {
+              upper += x.weight[f] * lanes(above, x.at[f], group);
+              lower += x.weight[f] * lanes(below, x.at[f], group);
+            }
+            sum += up * upper;
+            sum += down * lower;
+            return sum;
+          };
+          const auto sum_of_rows = [&](int first, int end, int group) {
+            Lanes sum = {};
+            for (int e = first_y; e < end_y; ++e) {
+              Lanes across = {};
+              for (int f = first; f < end; ++f) across += x.weight[f] * lanes(row(e), x.at[f], group);
+              sum += y.weight[e] * across;
+            }
+            return sum;
+          };
+          for (int u = 0; u < pooled_width * GROUPS; ++u) {
+            const int pw = u / GROUPS, group = u % GROUPS, first = x.start[pw], end = x.start[pw + 1];
+            Lanes& average = lanes(averages, ph * pooled_width + pw, group);
+            if (!two) average = sum_of_rows(first, end, group) * share;
+            else if (end - first == 2) average = sum_of_two(first, first + 2, group) * share;
+            else average = sum_of_two(first, end, group) * share;
           }
-          lanes(averages, ph * pooled_width + pw, group) = sum * inverse[k];
         }
         BARRIER();
         turn(averages, SLAB, top + ((long long)k * channels + channel) * bins, bins, bins, min(SLAB, channels - channel));

@@ -28,6 +28,9 @@ PLANES = Way("planes", "few regions share a map: nothing is copied, and only the
 SLABS = Way(
     "slabs", "many regions share a map: a slab of it stays in the cache of a core, where all its regions are taken"
 )
+SINGLE = Way(
+    "single", "as planes, and each bin has one sample: pixels between samples, which may lie far apart, are not read"
+)
 PACKED = Way(
     "packed", "many regions share a map: a GPU has all maps in slabs first, and a block for each region and some slabs"
 )
@@ -49,12 +52,18 @@ class Separable(Listed):
     in_tiles = Kernels("separable_tiles.cu")
     listed = in_tiles
     both = Kernels("listed_both.cu")
+    singles = Kernels("separable_single.cu")
     with_tables = True
     adaptive_share = 1.0  # one entry for a bin and a pixel
 
     @property
     def dense(self) -> bool:
         """Whether bins take all pixels that they reach over."""
+        return False
+
+    @property
+    def single(self) -> bool:
+        """Whether a bin has one bilinear sample."""
         return False
 
     def entries(self, size: int, bins: int) -> int:
@@ -84,8 +93,7 @@ class Separable(Listed):
             self.scratch("changes", (3, k, entries)) if changes else self.scratch("weight", (k, entries)),
         )
 
-    @property
-    def in_slabs(self) -> bool:
+    def many(self, backward: bool) -> bool:
         """Whether so many regions share the features that bringing them into slabs pays."""
         return MANY[self.device.kind] * self.regions > self.batch * self.size[0] * self.size[1]
 
@@ -93,9 +101,12 @@ class Separable(Listed):
         """How the maps are read or, `backward`, their gradient is made."""
         if backward and self.tiled:
             return TILES
+        many = self.many(backward)
+        if not many and self.single:
+            return SINGLE
         if backward and self.pooled[0] > self.walks.constants["STRIP"]:
             return SLABS  # a column of bins outgrows a block's strip
-        if not self.in_slabs:
+        if not many:
             return PLANES
         if backward:
             return DENSE if self.dense else SLABS
@@ -166,6 +177,10 @@ class Separable(Listed):
         elif way is SLABS:
             room, order = self.room(), self.by_place(rows)
             self.walks.separable_forward_slabs(room.shape[0], features, order, *lists, room, top, self.geometry)
+        elif way is SINGLE:
+            head, _, *by_bin = lists
+            groups = -(-self.channels // self.singles.constants["PLANES"])
+            self.singles.separable_forward_single(groups * self.regions, features, head, *by_bin, top, self.geometry)
         else:
             group = max(LINES[self.device.kind] // self.pooled[0], 1)
             blocks = -(-self.channels // group) * self.regions
@@ -216,6 +231,13 @@ class Separable(Listed):
         """The gradient of the maps, from that of the averages."""
         lists, way = self.lists(), self.way(True)
         self.make_lists(rows, lists, False)
+        if way is SINGLE:
+            head, _, *by_bin = lists
+            with self.rounded(diff) as sums:
+                self.singles.separable_backward_single(
+                    self.batch * self.channels, top_diff, head, *by_bin, sums, self.geometry
+                )
+            return
         by_pixel = self.turn_lists()
         if way is SLABS:
             room, order = self.room(), self.by_place(rows)
@@ -296,11 +318,17 @@ class Separable(Listed):
 
     def move_regions(self, top_diff: AnyArray, features: AnyArray, rows: AnyArray, diff: AnyArray) -> None:
         """The gradient of the regions, from that of the averages."""
-        count = self.channel_slabs
+        way = self.way(True)
+        count = -(-self.channels // self.singles.constants["PLANES"]) if way is SINGLE else self.channel_slabs
         lists = self.lists(True)
         parts = self.scratch("parts", (count, self.regions, 4))
         self.make_lists(rows, lists, True)
-        if self.in_slabs:
+        if way is SINGLE:
+            head, _, *by_bin = lists
+            self.singles.separable_moves_single(
+                count * self.regions, features, top_diff, head, *by_bin, parts, self.geometry
+            )
+        elif way is SLABS:
             room, order = self.room(), self.by_place(rows)
             self.walks.separable_moves_slabs(
                 room.shape[0], features, top_diff, order, *lists, room, parts, self.geometry

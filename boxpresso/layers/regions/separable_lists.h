@@ -142,13 +142,20 @@ DEVICE void list_region(int k, int image, Real share, const Lists& lists, const 
   BARRIER();
 }
 
-// The gradient of (batch index, x1, y1, x2, y2) of region k from `count` parts of the sums of separable_moves(), (count, K, 4), where an
-// axis starts at scale * x1 and its bins share scale * (x2 - x1); held(axis): whether that size is held at a number, 0 for x.
-template <class Held>
-DEVICE void corners_from(int k, const Real* parts, int count, Store* diff, const ListGeometry& g, Held held) {
-  Real sum[4] = {};
+// The sums of separable_moves() for region k from `count` parts of them, (count, K, 4): how the value changes with where y starts, with
+// the height of a bin, with where x starts, and with the width of a bin.
+DEVICE void sum_parts(int k, const Real* parts, int count, Real* sum, const ListGeometry& g) {
+  for (int t = 0; t < 4; ++t) sum[t] = 0;
   for (int part = 0; part < count; ++part)
     for (int t = 0; t < 4; ++t) sum[t] += parts[4 * ((long long)part * g.regions + k) + t];
+}
+
+// The gradient of (batch index, x1, y1, x2, y2) of region k from those, where an axis starts at scale * x1 and its bins share
+// scale * (x2 - x1); held(axis): whether that size is held at a number, 0 for x.
+template <class Held>
+DEVICE void corners_from(int k, const Real* parts, int count, Store* diff, const ListGeometry& g, Held held) {
+  Real sum[4];
+  sum_parts(k, parts, count, sum, g);
   Store* out = diff + 5 * (long long)k;
   out[0] = Real(0);
   for (int axis = 0; axis < 2; ++axis) {

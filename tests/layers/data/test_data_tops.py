@@ -194,6 +194,24 @@ def test_pooling_in_place_gets_an_input_of_its_own():
         Net(parse_net(text), device="cpu")
 
 
+def test_a_reshape_in_place_gets_an_input_of_its_own():
+    text = """layer { name: "x" type: "Input" top: "x" input_param { shape { dim: 1 dim: 4 } } }
+        layer { name: "double" type: "Power" bottom: "x" top: "y" power_param { scale: 2 } }
+        layer { name: "as" type: "Reshape" bottom: "y" top: "y" reshape_param { shape { dim: 2 dim: 2 } } }"""
+    net = Net(parse_net(text), device="cpu")
+    assert net.forward(x=[[1, 2, 3, 4]])["y"].tolist() == [[2, 4], [6, 8]]
+
+
+def test_what_is_joined_with_images_is_images():
+    text = """layer { name: "d" type: "HDF5Data" top: "data" top: "trimap" top: "rough" top: "label"
+            hdf5_data_param { batch_size: 2 } }
+        layer { name: "j" type: "Concat" bottom: "trimap" bottom: "rough" bottom: "data" top: "j" }
+        layer { name: "c" type: "Convolution" bottom: "j" top: "c" convolution_param { num_output: 1 kernel_size: 3 } }
+        layer { name: "s" type: "Silence" bottom: "label" bottom: "c" }"""
+    shapes = [blob.shape for blob in list(Net(parse_net(text), data="shapes").blobs.values())[:4]]
+    assert shapes == [(2, 3, 224, 224)] * 3 + [(2,)]
+
+
 def test_a_data_layer_names_the_nearest_that_reads():
     text = 'layer { name: "d" type: "LaneData" top: "data" data_param { batch_size: 1 } }'
     with pytest.raises(LayerError, match="AnnotatedData, which reads SSD's LMDBs"):

@@ -104,3 +104,21 @@ def test_errors(text, message):
 def test_empty_map_is_an_error():
     with pytest.raises(LayerError, match="no cells"):
         rig("min_size: 5", (np.zeros((1, 1, 0, 3)), IMAGE))
+
+
+def test_clustered_boxes(device):
+    text = 'type: "PriorBoxClustered" prior_box_param { width: 10.5 height: 4.25 width: 3 height: 30 step: 16 variance: 0.3 }'
+    top = Rig(text, (MAP, IMAGE), device=device).forward()[0]
+    half = np.array([[10.5, 4.25], [3, 30]]) / 2  # not truncated
+    for y, x in np.ndindex(2, 3):
+        centre = np.array([16 * x + 8, 16 * y + 8])
+        wanted = np.concatenate([centre - half, centre + half], 1) / [60, 40, 60, 40]
+        np.testing.assert_allclose(top[0, 0].reshape(2, 3, 2, 4)[y, x], wanted, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(top[0, 1], 0.3, rtol=1e-6)
+    for fields, words in (
+        ("width: 3", "as many height"),
+        ("width: 3 height: 0", "positive"),
+        ("width: 3 height: 3 min_size: 5", "of PriorBox"),
+    ):
+        with pytest.raises(LayerError, match=words):
+            Rig(f'type: "PriorBoxClustered" prior_box_param {{ {fields} }}', (MAP, IMAGE))

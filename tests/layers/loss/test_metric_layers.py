@@ -29,6 +29,9 @@ LAUNCHES: list[tuple] = [  # for tests/device/test_threaded.py
     (ADD, [ROWS, LABELS], [True, False]),
     (DISTANCE % "normalize: true", [ROWS], [True]),
     (DISTANCE % "update_center_only: true", [ROWS, LABELS], [True, False]),
+    ('type: "NormalizationL2"', [ROWS]),
+    ('type: "GradientScaler"', [ROWS]),
+    ('type: "SigmoidCrossEntropyLossWeighted"', [ROWS, ROWS > 0, ROWS**2], [True, False, False]),
 ]
 
 
@@ -178,3 +181,37 @@ def test_what_is_refused():
     ):
         with pytest.raises(LayerError, match=what):
             Rig(text, bottoms)
+
+
+def test_rows_of_length_1(device):
+    rows = np.concatenate([ROWS, np.zeros((1, 6))])
+    rig = Rig('type: "NormalizationL2"', [rows], device=device, dtype=np.float64)
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    np.testing.assert_allclose(rig.forward()[0], rows / np.maximum(lengths, 1e-300), rtol=1e-12)
+    assert not rig.backward([np.ones_like(rows)], [True])[0][-1].any()
+    check_gradient(Rig('type: "NormalizationL2"', [ROWS], device=device, dtype=np.float64))
+    check_gradient(Rig('type: "NormalizationL2"', [ROWS], device=device, dtype=np.float64, in_place=True))
+
+
+def test_a_gradient_is_reversed(device):
+    text = 'type: "GradientScaler" gradient_scaler_param { lower_bound: 0.25 upper_bound: 2 alpha: 3 max_iter: 4 }'
+    rig = Rig(text, [ROWS], device=device, dtype=np.float64, phase="TRAIN")
+    for iteration in range(6):
+        np.testing.assert_array_equal(rig.forward()[0], ROWS)
+        wide = 1.75
+        wanted = 2 * wide / (1 + np.exp(-3 * min(1, iteration / 4))) - wide + 0.25
+        np.testing.assert_allclose(rig.backward([ROWS], [True])[0], -wanted * ROWS, rtol=1e-12)
+    with pytest.raises(LayerError, match="upper_bound, 1, is below lower_bound, 2"):
+        Rig('type: "GradientScaler" gradient_scaler_param { lower_bound: 2 }', [ROWS])
+
+
+def test_weighted_cross_entropy(device):
+    targets, weights = (ROWS > 0).astype(float), ROWS**2
+    weights[0] = 0
+    rig = Rig('type: "SigmoidCrossEntropyLossWeighted"', [ROWS, targets, weights], device=device, dtype=np.float64)
+    p = 1 / (1 + np.exp(-ROWS))
+    wanted = -(weights * (targets * np.log(p) + (1 - targets) * np.log(1 - p))).sum() / 9
+    np.testing.assert_allclose(rig.forward()[0], wanted, rtol=1e-10)
+    check_gradient(rig)
+    with pytest.raises(LayerError, match="bottom 2 must have as many"):
+        Rig('type: "SigmoidCrossEntropyLossWeighted"', [ROWS, targets, weights[:3]])

@@ -12,6 +12,7 @@ from places import ROOT
 from region_checks import regions
 
 from boxpresso import ops
+from boxpresso.layers.regions import separable_base
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((2, 20, 13, 17))
@@ -41,6 +42,19 @@ def test_roi_align(size, ratio, aligned):
     single = ops.roi_align(X.astype(np.float32), *given)
     rounded = separable.roi_align(X.astype(np.float32), ROIS.astype(np.float32), *given[1:])
     close(single, rounded, rtol=1e-4, atol=1e-5)
+
+
+def test_roi_align_of_single_samples_in_planes(monkeypatch):
+    """Which few regions of a large map have."""
+    monkeypatch.setitem(separable_base.MANY, "cpu", 0)
+    x = np.pad(X, [(0, 0), (0, 0), (0, 0), (0, 60)], "reflect")  # wide enough for bins far apart
+    rows = np.concatenate([ROIS, [[0, 2, 3, 140, 22], [1, 150, -9, 20, 30]]])
+    for size, aligned in (((7, 7), False), ((3, 35), True)):
+        result = ops.roi_align(x, rows, size, 0.5, 1, aligned)
+        close(result, separable.roi_align(x, rows, size, 0.5, 1, aligned), rtol=1e-10, atol=1e-11)
+        grad = RNG.standard_normal(result.shape)
+        diff = ops.roi_align_backward(grad, x, rows, size, 0.5, 1, aligned)["x"]
+        close(diff, separable.roi_align_backward(grad, rows, x.shape, 0.5, 1, aligned), rtol=1e-10, atol=1e-11)
 
 
 @pytest.mark.parametrize("ratio", [0, 2])

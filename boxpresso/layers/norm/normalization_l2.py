@@ -1,0 +1,60 @@
+"""NormalizationL2: each example as a vector of length 1."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...device import Blob, Kernels
+from ..core import Layer, Trait
+
+
+class NormalizationL2(
+    Layer, type="NormalizationL2", bottoms=1, tops=1, in_place=True, traits=Trait.WRITES_ALL | Trait.KEEPS_PLACES
+):
+    """top = bottom / sqrt(sum(bottom^2)), with the sum over all but the first axis.
+
+    A row of zeros stays zeros and has no gradient, where the program that the layer is from divides by 0.
+
+    Parameters
+    ----------
+    bottom 0
+        (N, ...).
+
+    Returns
+    -------
+    top 0
+        The shape of the bottom.
+
+    Raises
+    ------
+    LayerError
+        A bottom without axes.
+
+    Source
+    ------
+    liu-xb/GGL's Caffe, and others of person re-identification.
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> run_layer('type: "NormalizationL2"', [[3, 4], [0, 0]]).round(4).tolist()
+    [[0.6, 0.8], [0.0, 0.0]]
+    """
+
+    kernels, reads_top = Kernels("normalization_l2.cu"), True
+
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
+        shape = bottom[0].shape
+        self.need(shape, "its bottom must have a first axis, the examples")
+        top[0].reshape(*shape)
+        self.rows, self.size = shape[0], bottom[0].count // max(1, shape[0])
+        self.lengths = self.device.empty((max(1, self.rows),), self.dtype)
+
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
+        self.kernels.unit_forward(self.rows, bottom[0].data, top[0].data, self.lengths, self.size)
+        self.remember(top[0])
+
+    def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
+        if propagate_down[0]:
+            args = self.as_made(top[0]).data, top[0].diff, self.lengths, bottom[0].diff, self.size
+            self.kernels.unit_backward(self.rows, *args)

@@ -1,0 +1,109 @@
+"""Nets in 8 bits as ONNX: what onnxruntime runs in 8 bits, and that it finds what the net finds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from boxpresso import Net
+from boxpresso.exports import export_onnx, onnx_model
+from boxpresso.graph.quantization import LayerNote, Quantization
+from boxpresso.proto import parse_net
+from boxpresso.quantize import quantize
+
+onnx = pytest.importorskip("onnx")
+
+# A residual sum, PReLU, a depthwise window, MAX pooling, Concat and an inner product in 8 bits.
+TEXT = """
+layer { name: "x" type: "Input" top: "x" input_param { shape { dim: 2 dim: 8 dim: 12 dim: 14 } } }
+layer { name: "a" type: "Convolution" bottom: "x" top: "a"
+        convolution_param { num_output: 16 kernel_size: 3 pad: 1 weight_filler { type: "msra" } bias_filler { value: 0.1 } } }
+layer { name: "n" type: "BatchNorm" bottom: "a" top: "a" }
+layer { name: "r" type: "ReLU" bottom: "a" top: "a" }
+layer { name: "d" type: "Convolution" bottom: "a" top: "d"
+        convolution_param { num_output: 16 group: 16 kernel_size: 3 pad: 1 weight_filler { type: "msra" } } }
+layer { name: "s" type: "Eltwise" bottom: "d" bottom: "a" top: "s" }
+layer { name: "p" type: "PReLU" bottom: "s" top: "s" }
+layer { name: "e" type: "Convolution" bottom: "s" top: "e"
+        convolution_param { num_output: 8 kernel_size: 1 weight_filler { type: "msra" } } }
+layer { name: "j" type: "Concat" bottom: "e" bottom: "s" top: "j" }
+layer { name: "m" type: "Pooling" bottom: "j" top: "m" pooling_param { kernel_size: 2 stride: 2 } }
+layer { name: "f" type: "InnerProduct" bottom: "m" top: "f"
+        inner_product_param { num_output: 5 weight_filler { type: "msra" } } }
+"""
+
+
+def made() -> tuple[Net, Net, dict[str, np.ndarray]]:
+    """The net in float, the same in 8 bits, and an input."""
+    net = Net(parse_net(TEXT), device="cpu", seed=1)
+    net.params["n"][1].data[...] = 1.5
+    net.params["n"][2].data[...] = 1
+    rng = np.random.default_rng(0)
+    inputs = [{"x": rng.standard_normal((2, 8, 12, 14)).astype(np.float32)} for _ in range(4)]
+    narrow = Net(parse_net(TEXT), device="cpu", seed=1)
+    narrow.share_with(net)
+    narrow.quantize(quantize(net, inputs, speed=False, drop=1.0))
+    return net, narrow, inputs[0]
+
+
+def test_weights_are_the_bytes_of_the_net_and_values_have_its_scales():
+    net, narrow, _ = made()
+    model = onnx_model(narrow)
+    onnx.checker.check_model(model)
+    arrays = {each.name: onnx.numpy_helper.to_array(each) for each in model.graph.initializer}
+    of = {name: node for node in model.graph.node for name in node.output}
+    (conv,) = (
+        node for node in model.graph.node if node.op_type == "Conv" and arrays[of[node.input[1]].input[0]].shape[1] == 8
+    )
+    weights, steps = (arrays[name] for name in of[conv.input[1]].input[:2])
+    rows = net.params["a"][0].data / np.sqrt(1.5 + 1e-5)  # BatchNorm is folded before
+    expected = np.abs(rows).max((1, 2, 3)) / 127
+    np.testing.assert_allclose(steps, expected, rtol=1e-5)
+    assert weights.dtype == np.int8
+    assert np.abs(weights - rows / expected.reshape(-1, 1, 1, 1)).max() < 0.501
+    scale, zero = (arrays[name] for name in of[conv.input[0]].input[1:])
+    low, high = narrow.quantization.ranges["x"][0]
+    np.testing.assert_allclose(scale, (high - low) / 255, rtol=1e-6)
+    assert zero == round(-low / float(scale))
+    assert zero.dtype == np.uint8
+
+
+def test_onnxruntime_runs_it_in_8_bits_and_agrees(tmp_path):
+    ort = pytest.importorskip("onnxruntime")
+    net, narrow, inputs = made()
+    options = ort.SessionOptions()
+    options.optimized_model_filepath = str(tmp_path / "optimised.onnx")
+    options.log_severity_level = 3
+    model = onnx_model(narrow).SerializeToString()
+    session = ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    kinds = [node.op_type for node in onnx.load(options.optimized_model_filepath).graph.node]
+    assert kinds.count("QLinearConv") == 3
+    assert "Conv" not in kinds
+    assert "QLinearConcat" in kinds
+    exact, ours = net.forward(**inputs)["f"], narrow.forward(**inputs)["f"]
+    (theirs,) = session.run(["f"], inputs)
+    size = np.abs(exact).max()
+    assert 0 < np.abs(ours - exact).max() < 0.05 * size
+    assert np.abs(theirs - ours).max() < 0.05 * size
+
+
+def test_a_file_is_written_for_a_net_in_8_bits_and_compared(tmp_path):
+    pytest.importorskip("onnxruntime")
+    _, narrow, _ = made()
+    written = export_onnx(narrow, tmp_path / "int8.onnx")
+    assert written.differences is not None
+    assert 1e-6 < written.differences[0].largest < 0.05
+
+
+def test_a_layer_in_float_stays_so():
+    _, narrow, _ = made()
+    scales = narrow.quantization
+    narrow.quantize(Quantization(scales.ranges, {**scales.layers, "e": LayerNote("float32")}))
+    model = onnx_model(narrow)
+    arrays = {each.name: onnx.numpy_helper.to_array(each) for each in model.graph.initializer}
+    plain = [
+        arrays[node.input[1]].shape for node in model.graph.node if node.op_type == "Conv" and node.input[1] in arrays
+    ]
+    assert plain == [(8, 16, 1, 1)]
+    narrow.quantize(None)
+    assert "QuantizeLinear" not in {node.op_type for node in onnx_model(narrow).graph.node}

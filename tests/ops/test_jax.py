@@ -1,0 +1,124 @@
+"""boxpresso.jax: as boxpresso.ops bit for bit, under jit, grad and vmap; roi_align beside a form in jax's own operations."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from test_ops import CASES, IDS, ROIS, X, as_type, gradients
+
+from boxpresso import ops
+from boxpresso.proto.errors import BoxpressoError, LayerError
+
+jax = pytest.importorskip("jax", reason="jax is not installed")
+jnp = jax.numpy
+ours = pytest.importorskip("boxpresso.jax")
+
+
+@pytest.mark.parametrize(("name", "given", "options", "text"), CASES, ids=IDS)
+def test_as_numpys(name, given, options, text):
+    """Results and gradients, under jit."""
+    given, op = as_type(given, np.float32), getattr(ops, name)
+    want = op(**given, **options)
+    result = jax.jit(lambda kwargs: getattr(ours, name)(**kwargs, **options))(given)
+    assert np.array_equal(result, want)
+    grad = np.random.default_rng(0).standard_normal(want.shape).astype(np.float32)
+    wanted = gradients(name, given)
+    slopes = op.backward(grad, **given, **options, wanted=wanted)
+    fixed = {n: a for n, a in given.items() if n not in wanted}
+    loss = jax.grad(lambda asked: (getattr(ours, name)(**asked, **fixed, **options) * grad).sum())
+    found = jax.jit(loss)({n: given[n] for n in wanted})
+    for n in wanted:
+        assert np.array_equal(found[n], slopes[n]), n
+
+
+def pure(x, roi, bins, scale, n):
+    """roi_align of one region in jax's own operations; aligned, n x n samples."""
+
+    def axis(low, high, size):
+        at = low * scale - 0.5 + (jnp.arange(bins * n) + 0.5) * (high - low) * scale / (bins * n)
+        hat = jnp.maximum(1 - jnp.abs(jnp.clip(at, 0, size - 1)[:, None] - jnp.arange(size)), 0)
+        return jnp.where((at >= -1) & (at <= size), hat.T, 0).reshape(size, bins, n).mean(2)
+
+    image = jnp.asarray(x)[roi[0].astype(int)]
+    down, across = axis(roi[2], roi[4], x.shape[2]), axis(roi[1], roi[3], x.shape[3])
+    return jnp.einsum("chw,hp,wq->cpq", image, down, across)
+
+
+def test_beside_a_pure_form():
+    """Values and both gradients, the regions' by jax's own derivatives."""
+    x, rois = X.astype(np.float32), ROIS[:3].astype(np.float32)  # without the region of no image
+    rois[:, 1:] += 0.13  # no sample lies on a pixel, where the regions' gradient has a kink
+    mixed = np.random.default_rng(1).standard_normal((len(rois), x.shape[1], 3, 3)).astype(np.float32)
+
+    def mine(x, rois):
+        return (ours.roi_align(x, rois, 3, 0.5, 2) * mixed).sum()
+
+    def theirs(x, rois):
+        return (jax.vmap(lambda roi: pure(x, roi, 3, 0.5, 2))(rois) * mixed).sum()
+
+    np.testing.assert_allclose(mine(x, rois), theirs(x, rois), rtol=1e-5)
+    for a, b in zip(jax.grad(mine, (0, 1))(x, rois), jax.grad(theirs, (0, 1))(x, rois)):
+        np.testing.assert_allclose(a, b, atol=1e-5 * np.abs(b).max())
+
+
+def test_vmap():
+    x, rois = np.stack([X, 2 * X, -X]).astype(np.float32), ROIS.astype(np.float32)
+    want = np.stack([ops.roi_align(each, rois, 3, 0.5) for each in x])
+    assert np.array_equal(jax.vmap(lambda each: ours.roi_align(each, rois, 3, 0.5))(x), want)
+    slope = jax.vmap(jax.grad(lambda each: ours.roi_align(each, rois, 3, 0.5).sum()))(x)
+    one = ops.roi_align_backward(np.ones_like(want[0]), x[0], rois, 3, 0.5)["x"]
+    assert np.array_equal(slope, np.stack([one] * 3))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_types_of_16_bits(dtype):
+    x = jnp.asarray(X, dtype)
+    want = ops.roi_align(np.asarray(x, np.float32), ROIS.astype(np.float32), 3, 0.5, 2)
+    result = ours.roi_align(x, ROIS.astype(np.float32), 3, 0.5, 2)
+    assert result.dtype == x.dtype
+    assert np.array_equal(result, jnp.asarray(want, dtype))
+    assert jax.grad(lambda x: ours.roi_align(x, ROIS, 3).sum().astype("float32"))(x).dtype == x.dtype
+
+
+def test_lists_of_boxes_and_nothing():
+    x = jnp.asarray(X, "float32")
+    boxes = [ROIS[ROIS[:, 0] == i, 1:].astype(np.float32) for i in (0, 1)]
+    assert np.array_equal(ours.roi_align(x, boxes, 3), ops.roi_align(np.asarray(x), boxes, 3))
+    assert ours.roi_align(x, [], 3).shape == (0, x.shape[1], 3, 3)
+    assert not jax.grad(lambda x: ours.roi_align(x, jnp.zeros((0, 5)), 3).sum())(x).any()
+
+
+def test_suppression_of_a_fixed_size():
+    rng = np.random.default_rng(2)
+    low = rng.uniform(0, 20, (30, 2))
+    boxes, scores = (
+        np.hstack([low, low + rng.uniform(2, 12, (30, 2))]).astype(np.float32),
+        rng.random(30).astype(np.float32),
+    )
+    want = ops.nms(boxes, scores, 0.3)
+    found = np.asarray(jax.jit(lambda b, s: ours.nms(b, s, 0.3))(boxes, scores))
+    assert found[: len(want)].tolist() == want.tolist()
+    assert (found[len(want) :] == -1).all()
+    assert len(found) == 30
+    assert np.asarray(ours.nms(boxes, scores, 0.3, most=2)).tolist() == want[:2].tolist()
+    turned = np.hstack([boxes, scores[:, None]])
+    want = ops.nms_rotated(turned, scores, 0.1)
+    assert np.asarray(ours.nms_rotated(turned, scores, 0.1))[: len(want)].tolist() == want.tolist()
+
+
+def test_errors():
+    """What shapes tell when it is traced, what numbers tell when it runs; both with the operator's name."""
+    x, rois = X.astype(np.float32), ROIS.astype(np.float32)
+    with pytest.raises(LayerError, match="roi_align: output_size must be above 0, got -1"):
+        jax.jit(lambda x: ours.roi_align(x, rois, -1))(x)
+    with pytest.raises(BoxpressoError, match="rois must be an array, got None"):
+        ours.roi_align(x, None, 3)
+    with pytest.raises(BoxpressoError, match="x must be of a float type, got int32"):
+        ours.roi_align(x.astype(np.int32), rois, 3)
+    with pytest.raises(BoxpressoError, match="spatial_scale must be a number, not a traced array"):
+        jax.jit(lambda scale: ours.roi_align(x, rois, 3, scale))(0.5)
+    wild = rois.copy()
+    wild[1, 3:] = 1e9
+    with pytest.raises(Exception, match="ask for more than 2\\^20 samples a bin"):
+        jax.block_until_ready(ours.roi_align(x, wild, 3))
+    assert np.array_equal(ours.roi_align(x, rois, 3), ops.roi_align(x, rois, 3))  # goes on after an error
