@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from ..graph.passes import drop_identities, fold_affine, needed
 from ..layers.core import Layer, Trait
 from ..layers.core.lowering import Affine, Lowering, Same, folded
 from ..net import Net
-from ..proto.errors import ModelError, nearest
+from ..proto.errors import LayerError, ModelError, nearest
 from ..run.cpu import after
 
 Numpy = np.ndarray[Any, Any]
@@ -47,6 +47,28 @@ class Operation:
 
     def __str__(self) -> str:
         return f"{self.type} layer {self.name!r}"
+
+
+class OfOperation:
+    """What a writer is given of an operation: its layer and parameters, and how to refuse it."""
+
+    step: Operation
+    refusal: ClassVar[str]  # what the layer cannot be
+
+    @property
+    def layer(self) -> Any:
+        """The layer with its settings."""
+        return self.step.layer
+
+    @property
+    def params(self) -> list[Numpy]:
+        """The learned parameters."""
+        return self.step.params
+
+    def need(self, condition: object, message: str) -> None:
+        """Raises a LayerError that names the layer unless `condition` holds; `message` says what stands against it."""
+        if not condition:
+            raise LayerError(f"{self.step}: {self.refusal}: {message}")
 
 
 @dataclass

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Union
+from typing import Any, ClassVar, Union
 
 import numpy as np
 
 from ...layers.core import Layer
 from ...layers.core.int8 import Filters
 from ...layers.core.lowering import Scale
-from ...proto.errors import LayerError, ModelError
-from ..operations import Numpy, Operation, Shape
+from ...proto.errors import ModelError
+from ..operations import Numpy, OfOperation, Operation, Shape
 from .targets import Target
 
 DTYPES = {
@@ -37,7 +37,7 @@ def import_onnx() -> Any:
 
 
 @dataclass
-class Work:
+class Work(OfOperation):
     """What a lowering is given: its step, the values that it reads, and the shapes on both sides."""
 
     step: Operation
@@ -48,20 +48,7 @@ class Work:
     filters: Filters | None = None  # the weights in 8 bits, of a layer that runs so, and
     scale: Scale | None = None  # what its first bottom is in
 
-    @property
-    def layer(self) -> Any:
-        """The layer with its settings."""
-        return self.step.layer
-
-    @property
-    def params(self) -> list[Numpy]:
-        """The learned parameters."""
-        return self.step.params
-
-    def need(self, condition: object, message: str) -> None:
-        """Raises a LayerError that names the layer unless `condition` holds; `message` says what cannot be written."""
-        if not condition:
-            raise LayerError(f"{self.step}: cannot be written as ONNX: {message}")
+    refusal: ClassVar[str] = "cannot be written as ONNX"
 
 
 Lowering = Callable[["OnnxGraph", Work], Union[str, Sequence[str]]]

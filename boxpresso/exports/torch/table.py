@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
-from ...proto.errors import LayerError, ModelError
-from ..operations import Numpy, Operation, Shape
+from ...proto.errors import ModelError
+from ..operations import OfOperation, Operation, Shape
 
 Tensor = Any
 Params = Any  # the module of the layer: its parameters are attributes
@@ -15,7 +15,7 @@ Run = Callable[..., Any]  # (parameters, *bottoms) -> a top, or a list of tops
 
 
 @dataclass
-class Work:
+class Work(OfOperation):
     """What a function of the table is given: its step, the shapes on both sides, and the names of the parameters."""
 
     step: Operation
@@ -23,19 +23,7 @@ class Work:
     top_shapes: list[Shape]
     keys: list[str]
 
-    @property
-    def layer(self) -> Any:
-        """The layer with its settings."""
-        return self.step.layer
-
-    @property
-    def params(self) -> list[Numpy]:
-        return self.step.params
-
-    def need(self, condition: object, message: str) -> None:
-        """Raises a LayerError that names the layer unless `condition` holds; `message` says what cannot be had in torch."""
-        if not condition:
-            raise LayerError(f"{self.step}: cannot be a torch module: {message}")
+    refusal: ClassVar[str] = "cannot be a torch module"
 
 
 Factory = Callable[[Work], Run]

@@ -51,6 +51,14 @@ class DeviceChoice:
         )
         return listed, listed if turned is None else turned
 
+    def reserve(self, best: Order, boxes: AnyArray) -> None:
+        """In reshape: makes the arrays of `stay` and `taken` on the CPU, where memory is counted before it is used."""
+        if self.device.kind == "cpu":
+            count, groups = boxes.shape[0], best.groups
+            for name, size in (("kept", count), ("stay", groups), ("taken", groups), ("out", groups + 1)):
+                self.scratch(name, (size,))
+            self.scratch("numbers", (suppress.kernels.constants["ROOM"] * count,), boxes.dtype)
+
     def stay(
         self, best: Order, boxes: AnyArray, threshold: float, limit: int = -1, **rule: Any
     ) -> tuple[AnyArray, AnyArray]:

@@ -48,16 +48,20 @@ class DeviceFrcnn(DeviceChoice):
             "Regions", rows=count, columns=columns, classes=classes, boxes=boxes, most=count, all=rows,
             mean=self.deviation.mean.tolist(), std=self.deviation.std.tolist(),
         )  # fmt: skip
+        listed, scratch = classes * count, self.scratch
+        self.best = Order(scratch, classes, count, -1, self.dtype)
+        self.boxes, self.foreign = scratch("listed", (listed, 4), np.float64), scratch("foreign", (1,))
+        self.reserve(self.best, self.boxes)
 
     def launch(self, bottom: list[Blob], top: Blob) -> None:
         """Launches all. The top has its rows then, and behind the last that there can be what `finish` reads."""
         chances, offsets, regions, size = (blob.data for blob in bottom)
         top.reshape(self.rows + 2, 7, 1, 1)
-        bound, scratch, listed = kernels.on(self.device), self.scratch, self.classes * self.count
-        best = Order(scratch, self.classes, self.count, -1, self.dtype)
+        bound, listed, best, boxes, foreign = (
+            kernels.on(self.device), self.classes * self.count, self.best, self.boxes, self.foreign,
+        )  # fmt: skip
         bound.frcnn_values(listed, chances, best.values, self.regions, best.room, self.sure)
         best.sort(self.device)
-        boxes, foreign = scratch("listed", (listed, 4), np.float64), scratch("foreign", (1,))
         bound.frcnn_boxes(listed, regions, offsets, size, best.order, best.start, boxes, self.regions)
         bound.frcnn_foreign(1, regions, foreign, self.regions)
         kept, stay = self.stay(best, boxes, self.least, last=1)

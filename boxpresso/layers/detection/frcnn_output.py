@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from ...data.boxes import best
-from ...device import Blob
-from ...device.functions import exp
+from ...device import Blob, Kernels
 from ..core import Trait
 from ..core.doubt import warn_of_nan
-from . import fields, frcnn_device, suppress
+from . import fields, frcnn_device
 from .choosing import ChoosingThere
 from .frcnn_device import DeviceFrcnn
-from .order import ON_DEVICE
+from .order import MOST_ROWS
+
+NONE = 0, -1, -1, -1, -1, -1, -1  # the first row, which is no detection
 
 
 class FrcnnOutput(
@@ -54,8 +56,8 @@ class FrcnnOutput(
     Raises
     ------
     LayerError
-        For another `nms_type`, a `bbox_mean` or `bbox_std` that is not four numbers, bottoms of the wrong shape, or a
-        region of another image than 0.
+        For another `nms_type`, a `bbox_mean` or `bbox_std` that is not four numbers, bottoms of the wrong shape, a
+        region of another image than 0, or more regions of more classes than can be sorted (2^26, or 2^24 detections).
 
     Source
     ------
@@ -69,11 +71,7 @@ class FrcnnOutput(
     [0.0, 2.0, 2.0, 11.0, 11.0, 1.0, 0.75]
     """
 
-    kernels = suppress.kernels
     offsets_bottom = 1
-    gpu_files = frcnn_device.FILES
-
-    array_copies = 5
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.no_gradient = True
@@ -99,11 +97,22 @@ class FrcnnOutput(
         self.need(
             bottom[3].count == 2, f"bottom 3, height and width of one image, must be (1, 2), got {bottom[3].shape}"
         )
-        self.classes, self.columns = classes, columns
-        if ON_DEVICE[self.device.kind]:
-            self.on_device = self.on_device or DeviceFrcnn(self, self.param.frcnn_output_param, self.deviation)
-            self.on_device.reshape(rows, columns, classes, few // 4)
+        self.columns = columns
+        self.on_device = self.on_device or DeviceFrcnn(self, self.param.frcnn_output_param, self.deviation)
+        self.on_device.reshape(rows, columns, classes, few // 4)
+        self.need(
+            self.on_device.rows > 0 or rows == 0 or classes < 2,
+            f"{rows} regions of {classes} classes are more than can be sorted; give fewer, or a max_det_num below {MOST_ROWS}",
+        )
         top[0].reshape(1, 7, 1, 1)  # forward knows how many there are
+
+    @classmethod
+    def kernel_files(cls) -> list[Kernels]:
+        return list(frcnn_device.FILES)
+
+    def kept_bytes(self, bottom: Sequence[Blob], top: Sequence[Blob], backward: bool) -> int:
+        assert self.on_device is not None
+        return sum(array.nbytes for array in self.on_device.scratch.arrays.values())
 
     def launch(self, there: DeviceFrcnn, bottom: list[Blob], top: list[Blob]) -> None:
         there.launch(bottom, top[0])
@@ -111,42 +120,19 @@ class FrcnnOutput(
     def finish(self, there: DeviceFrcnn, bottom: list[Blob], top: list[Blob]) -> None:
         count, foreign = there.finish(top[0])
         if foreign:
-            self.check_images(np.asarray(bottom[2].data).reshape(-1, self.columns))
+            self.check_images(bottom)
         if not count:
             warn_of_nan(self, bottom)
 
-    def check_images(self, regions: np.ndarray) -> None:
-        """Raises LayerError for a region of another image than 0."""
-        if regions[:, 0].any():
-            self.need(False, f"takes one image at a time, got regions of image {regions[:, 0].max():g}")
-
     def forward_host(self, bottom: list[Blob], top: list[Blob]) -> None:
-        p, aware = self.param.frcnn_output_param, self.param.bbox_reg_param.cls_aware
-        count = bottom[0].shape[0]
-        scores = np.asarray(bottom[0].data).reshape(count, self.classes)
-        offsets = np.asarray(bottom[1].data).reshape(count, self.classes if aware else 2, 4).astype(np.float64)
-        regions = np.asarray(bottom[2].data).reshape(count, self.columns).astype(np.float64)
-        height, width = np.asarray(bottom[3].data).reshape(-1)
-        self.check_images(regions)
-        size = (regions[:, 3:5] - regions[:, 1:3] + 1)[:, None]
-        middle = ((regions[:, 3:5] + regions[:, 1:3]) / 2)[:, None]
-        plain = self.deviation.restore(offsets)
-        with np.errstate(over="ignore", invalid="ignore"):
-            grown = size * exp(plain[..., 2:])
-            first = plain[..., :2] * size + middle - (grown - 1) / 2
-            corners = np.concatenate([np.maximum(first, 0), np.minimum(first + grown - 1, [width, height])], 2)
-        rows = [np.zeros((0, 6))]
-        for label in range(1, self.classes):
-            at = np.flatnonzero(scores[:, label] >= np.float32(p.conf_thr))
-            at = at[best(scores[at, label], -1)]
-            boxes = corners[at, label if aware else 1]
-            stay = suppress.suppress_boxes(self.device, boxes, float(np.float32(p.iou_thr)))
-            rows.append(np.column_stack([boxes[stay], np.full(len(stay), label), scores[at[stay], label]]))
-        found = np.concatenate(rows)
-        if p.max_det_num:
-            found = found[np.sort(best(found[:, 5], p.max_det_num))]
-        if not len(found):
-            warn_of_nan(self, bottom)
-        whole = np.concatenate([[[0, -1, -1, -1, -1, -1, -1]], np.column_stack([np.zeros(len(found)), found])])
-        top[0].reshape(len(whole), 7, 1, 1)
-        top[0].data[...] = whole.reshape(top[0].shape)
+        """Of no regions, or no class but the background."""
+        self.check_images(bottom)
+        warn_of_nan(self, bottom)
+        top[0].reshape(1, 7, 1, 1)
+        top[0].data[...] = np.reshape(NONE, top[0].shape)
+
+    def check_images(self, bottom: list[Blob]) -> None:
+        """Raises LayerError for a region of another image than 0."""
+        images = np.asarray(bottom[2].data).reshape(-1, self.columns)[:, 0]
+        if images.any():
+            self.need(False, f"takes one image at a time, got regions of image {images.max():g}")
