@@ -88,7 +88,7 @@ def compare(case: Case, seconds: float) -> tuple[float, float]:
 
 
 def measured(case: Case, folder: Path, order: tuple[bool, bool], seconds: float) -> dict[bool, float]:
-    """The least seconds of each, made in that order: where its arrays come to lie has changed a net by a quarter."""
+    """The least seconds of each, made in that order: a net was a quarter slower in one process, and not in others."""
     calls = {ahead: call_of(case, folder, ahead) for ahead in order}
     for ahead, (select, _, made) in calls.items():
         select()
