@@ -191,7 +191,19 @@ installed: 133 MB, of it ./numpy 43, ./boxpresso 31,
 
 def test_what_an_installation_weighs_and_takes(tmp_path):
     (row,) = anywhere.rows(TRIED)
-    assert row.split() == ["trixie", "3.13", "0.81", "0.64", "0.70", "v4-bf16", "133", "numpy", "43,", "boxpresso", "31"]
+    assert row.split() == [
+        "trixie",
+        "3.13",
+        "0.81",
+        "0.64",
+        "0.70",
+        "v4-bf16",
+        "133",
+        "numpy",
+        "43,",
+        "boxpresso",
+        "31",
+    ]
     assert len(anywhere.rows(TRIED + TRIED.replace("trixie", "forky"))) == 2
     with pytest.raises(ValueError, match="does not tell all of trixie"):
         anywhere.rows(TRIED.replace("first boxes after 701 ms", "killed"))
