@@ -7,16 +7,17 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...device import Blob, Kernels
-from ..core import Layer, Trait
+from ..core import Trait
+from .region_base import RegionLayer
 
 
 class RegionPooling(
-    Layer,
+    RegionLayer,
     type="RegionPooling",
     param="region_pooling_param",
     bottoms=2,
     tops=1,
-    traits=Trait.ROWS_OF_1 | Trait.WRITES_ALL,
+    traits=Trait.ROWS_OF_1 | Trait.WRITES_ALL | Trait.SIXTEEN_BITS,
 ):
     """The largest feature in each bin of a region, without the pixels inside its inner rectangle.
 
@@ -26,7 +27,7 @@ class RegionPooling(
     of the inner rectangle, these excluded, do not count. A bin whose features are all 0 or below gives 0.
 
     The gradient goes to the pixel that was the largest, the first of equals; not to the regions. A region with NaN, infinity
-    or a batch index outside the batch gives 0 and gets no gradient.
+    or a batch index outside the batch gives 0 and gets no gradient. float16 and bfloat16 are storage types.
 
     Parameters
     ----------
@@ -65,6 +66,7 @@ class RegionPooling(
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.region_pooling_param
+        self.setup_types()
         self.need(
             p.pooled_h > 0 and p.pooled_w > 0, f"pooled_h and pooled_w must be given, got {p.pooled_h} and {p.pooled_w}"
         )
@@ -93,10 +95,8 @@ class RegionPooling(
         self.kernels.ring_forward(top[0].count, features, self.sides, self.places, top[0].data, self.geometry)
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
-        self.need(not propagate_down[1], "regions have no gradient; set propagate_down: false for bottom 1")
+        self.need_no_region_gradient(propagate_down)
         if propagate_down[0]:
-            args = top[0].diff, self.sides, self.places, bottom[0].diff, self.regions, self.geometry
-            self.kernels.ring_backward(self.planes, *args)
-
-    def allow_force_backward(self, index: int) -> bool:
-        return index == 0
+            with self.rounded(bottom[0].diff) as sums:
+                args = top[0].diff, self.sides, self.places, sums, self.regions, self.geometry
+                self.kernels.ring_backward(self.planes, *args)
