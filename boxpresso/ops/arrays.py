@@ -127,7 +127,7 @@ def kind_of(x: Any) -> Any:
 
 def plain_tensor(x: Any) -> bool:
     """Whether an array is a torch tensor on the CPU that numpy has as it lies in memory."""
-    if package(x) != "torch" or not x.is_cpu or not x.is_contiguous() or x.requires_grad:
+    if package(x) != "torch" or not getattr(x, "is_cpu", False) or not x.is_contiguous() or x.requires_grad:
         return False
     return not (x.is_conj() or x.is_neg()) and not is_bfloat16(x)
 

@@ -414,7 +414,7 @@ def _upgrade_volumes(layer: LayerParameter) -> None:
         for name, (short, along, usual) in _AXES.items():
             values = getattr(p, name)
             if p.HasField(f"{short}_shape"):
-                values[:] = [int(n) for n in getattr(p, f"{short}_shape").dim]
+                values[:] = _sizes(layer, p, f"{short}_shape")
                 p.ClearField(f"{short}_shape")
             elif p.HasField("kernel_depth"):
                 side = [*values, usual][0]
@@ -437,6 +437,14 @@ _AXES = {
     "stride": ("stride", "temporal_stride", 1),
     "pad": ("pad", "temporal_pad", 0),
 }
+
+
+def _sizes(layer: LayerParameter, param: Any, field: str) -> list[int]:
+    """The numbers of a shape in place of sizes. Raises ModelError for those that a size cannot be."""
+    sizes = [int(n) for n in getattr(param, field).dim]
+    if any(not 0 <= n < 1 << 32 for n in sizes):
+        raise ModelError(f"layer {layer.name!r}: {field} must be whole numbers from 0 to 4294967295, got {sizes}")
+    return sizes
 
 
 def _flatten_pooling(layer: LayerParameter) -> None:
@@ -471,7 +479,7 @@ def _upgrade_pooling(layer: LayerParameter) -> str:
     for name, (short, along, usual) in _AXES.items():
         values = getattr(p, f"{name}_3d")
         if p.HasField(f"{short}_shape"):
-            values[:] = [int(n) for n in getattr(p, f"{short}_shape").dim]
+            values[:] = _sizes(layer, p, f"{short}_shape")
             p.ClearField(f"{short}_shape")
         elif p.HasField("kernel_depth"):
             values[:] = [getattr(p, along), *[getattr(p, name) if p.HasField(name) else usual] * 2]

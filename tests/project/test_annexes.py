@@ -26,7 +26,7 @@ import sys
 sys.meta_path[:] = [finder for finder in sys.meta_path if "editable" not in str(getattr(finder, "__module__", ""))]
 import importlib, pkgutil, boxpresso
 names = [m.name for m in pkgutil.walk_packages(boxpresso.__path__, "boxpresso.") if not m.name.endswith("__main__")]
-optional = ("torch", "cupy", "pycuda", "onnx", "h5py", "lmdb", "mpi4py")
+optional = ("torch", "jax", "cupy", "pycuda", "onnx", "h5py", "lmdb", "mpi4py")
 for name in names:
     try:
         importlib.import_module(name)

@@ -235,3 +235,10 @@ def test_solver_with_both_types_is_refused_and_its_nets_are_upgraded() -> None:
     solver = parse_solver("""net_param { layers { type: RELU } } test_net_param { input: "a" input_dim: [1,2,3,4] }""")
     assert solver.net_param.layer[0].type == "ReLU"
     assert solver.test_net_param[0].layer[0].type == "Input"
+
+
+@pytest.mark.parametrize("kind", ["Pooling", "Convolution"])
+@pytest.mark.parametrize("size", [-1, 1 << 32])
+def test_a_shape_of_sizes_that_are_none(kind: str, size: int) -> None:
+    with pytest.raises(ModelError, match=rf"layer 'l': stride_shape must be whole numbers .* got \[{size}\]"):
+        parse_net(f'layer {{ name: "l" type: "{kind}" {kind.lower()}_param {{ stride_shape {{ dim: {size} }} }} }}')
