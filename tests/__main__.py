@@ -38,8 +38,7 @@ ROOT = Path(__file__).resolve().parents[1]
 CODE = ("boxpresso", "tests", "examples", "benchmarks", "packaging")
 STAND_IN, WITHOUT = "GPU tests on the stand-in", "--without-stand-in"
 TYPES, BARE = "strict types", "tests without ../shared"
-# Three on two processors: tests that wait for a compiler, a process or a file leave one of these without work.
-PYTEST = ["-m", "pytest", "-q", "-n", "3", "-o", "console_output_style=classic"]
+PYTEST = ["-m", "pytest", "-q", "-n", "2", "-o", "console_output_style=classic"]
 QUICK = {
     "lint": ["-m", "ruff", "check", *CODE],
     "format": ["-m", "ruff", "format", "--check", *CODE],

@@ -68,7 +68,7 @@ LIBRARIES = {
 WORDS = [
     "-q",
     "-n",
-    "3",
+    "2",
     "-o",
     "console_output_style=classic",
     *(f"--ignore-glob=tests/{room}/test_{name}.py" for room, names in HOST.items() for name in names.split()),
