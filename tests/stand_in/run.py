@@ -35,7 +35,7 @@ HEADERS = tuple(f"nvidia-cuda-{part}=={CUDA}.*" for part in ("runtime", "crt", "
 HOST = {
     "caffe": "caffe_io caffe_scripts caffe_spec",
     "cli": (
-        "command_faults conversion drawing evaluation evaluation_command evaluation_shapes net_spec new_user "
+        "command_faults conversion drawing many_pictures evaluation evaluation_command evaluation_shapes net_spec new_user "
         "untrusted_input untrusted_names"
     ),
     "data": "annotations sources transform untrusted_folders untrusted_lists wider_face workers",
