@@ -285,7 +285,7 @@ def model_nets(folder: Path, steps: int) -> Iterator[tuple[str, Work]]:
                 continue
             if report.missing or not report.matched:
                 continue
-            yield from of_file(f"{weights.stem} as {path.stem}", param, str(weights), steps)
+            yield from of_file(f"{weights.relative_to(folder)} as {path.stem}", param, str(weights), steps)
 
 
 TRAINED = """
