@@ -276,15 +276,18 @@ def test_an_operator_is_no_part_of_a_graph_that_others_capture(torch, mode, how)
     gpu.synchronize()
     with gpu:
         assert library.cuStreamBeginCapture_v2(ctypes.c_void_p(stream), mode) == 0
-        for call in (
-            lambda: ops.roi_align(x, rois, 3),
-            lambda: arrays.take(boxes, open_device("cuda")),
-            lambda: ops.roi_pool(x, rois, 3),
-        ):
-            with pytest.raises(DeviceError, match=r"was called while .* captures a CUDA graph"):
-                call()
-        context.driver().memset_d32_async(z.address(True), 7, 4, torch.stream.stream)
-        assert library.cuStreamEndCapture(ctypes.c_void_p(stream), ctypes.byref(graph)) == 0
+        try:
+            for call in (
+                lambda: ops.roi_align(x, rois, 3),
+                lambda: arrays.take(boxes, open_device("cuda")),
+                lambda: ops.roi_pool(x, rois, 3),
+            ):
+                with pytest.raises(DeviceError, match=r"was called while .* captures a CUDA graph"):
+                    call()
+            context.driver().memset_d32_async(z.address(True), 7, 4, torch.stream.stream)
+        finally:  # or all later tests of this process would fail
+            ended = library.cuStreamEndCapture(ctypes.c_void_p(stream), ctypes.byref(graph))
+        assert ended == 0
         assert library.cuGraphDestroy(graph) == 0
     assert stand_in.counts()["faults"] == faults
     if how == "torch":
