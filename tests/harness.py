@@ -6,6 +6,7 @@ double, each device, a smaller input afterwards and an empty one.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -70,3 +71,20 @@ def check_golden(path: Path, device: str, tweak: Callable[[Rig], None] | None = 
     for i, diff in enumerate(rig.param_diffs()):
         if f"param_diff_{i}" in case:
             close(diff, case[f"param_diff_{i}"], what=f"parameter diff {i}")
+
+
+def calls_of(work):
+    """How many functions of Python a piece of work calls."""
+    count = 0
+
+    def note(frame, event, arg):
+        nonlocal count
+        count += event == "call"
+
+    before = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        work()
+    finally:
+        sys.setprofile(before)
+    return count

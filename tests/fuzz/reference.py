@@ -632,7 +632,8 @@ def roi_pooling(layer, params, x, rois, dtype):
         for i, j in np.ndindex(p.pooled_h, p.pooled_w):
             rows = [min(max(v + y1, 0), x.shape[2]) for v in (floor(dtype(i) * bin_h), ceil(dtype(i + 1) * bin_h))]
             columns = [min(max(v + x1, 0), x.shape[3]) for v in (floor(dtype(j) * bin_w), ceil(dtype(j + 1) * bin_w))]
-            part = x[int(roi[0]), :, rows[0] : rows[1], columns[0] : columns[1]].reshape(x.shape[1], -1)
+            part = x[int(roi[0]), :, rows[0] : rows[1], columns[0] : columns[1]]
+            part = part.reshape(x.shape[1], prod(part.shape[1:]))
             # The largest number: NaN is passed over, and a bin without a number gives the least one.
             out[k, :, i, j] = np.fmax.reduce(part, axis=1, initial=-float(np.finfo(dtype).max)) if part.size else 0
     return out

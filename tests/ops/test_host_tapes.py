@@ -4,11 +4,11 @@ again on the next arrays of the same kinds, where the layer says that this is al
 from __future__ import annotations
 
 import gc
-import sys
 import weakref
 
 import numpy as np
 import pytest
+from harness import calls_of
 
 from boxpresso import ops
 from boxpresso.ops.operator import local
@@ -29,23 +29,6 @@ def drawn(turn, channels=5, regions=7):
     low = rng.uniform(0, 12, (regions, 2))
     rois = np.hstack([rng.integers(0, 2, (regions, 1)), low, low + rng.uniform(1, 14, (regions, 2))])
     return rng.standard_normal((2, channels, 12, 14)).astype(np.float32), rois.astype(np.float32)
-
-
-def calls_of(work):
-    """How many functions of Python a piece of work calls."""
-    count = 0
-
-    def note(frame, event, arg):
-        nonlocal count
-        count += event == "call"
-
-    before = sys.getprofile()
-    sys.setprofile(note)
-    try:
-        work()
-    finally:
-        sys.setprofile(before)
-    return count
 
 
 @pytest.mark.parametrize("case", CASES)

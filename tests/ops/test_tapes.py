@@ -3,13 +3,12 @@ next arrays of the same kinds. With a GPU and with the stand-in; what only the l
 
 from __future__ import annotations
 
-import sys
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import stand_in
-from harness import close
+from harness import calls_of, close
 from test_ops import CASES, IDS, gradients
 
 from boxpresso import ops
@@ -45,23 +44,6 @@ def changed(given, turn):
         kept = name in ("spatial_shapes", "level_start_index", "image_info", "box_indices")
         mixed[name] = value if kept else np.roll(value, turn, 0) if len(value) > 1 else value * (1 + turn / 8)
     return mixed
-
-
-def calls_of(work):
-    """How many functions of Python a piece of work calls."""
-    count = 0
-
-    def note(frame, event, arg):
-        nonlocal count
-        count += event == "call"
-
-    before = sys.getprofile()
-    sys.setprofile(note)
-    try:
-        work()
-    finally:
-        sys.setprofile(before)
-    return count
 
 
 def recorded():
