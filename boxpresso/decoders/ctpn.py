@@ -180,8 +180,10 @@ def chains(boxes: Numpy, scores: Numpy, width: int) -> list[list[int]]:
 
 
 def fitted(x: Numpy, y: Numpy, first: float, last: float) -> tuple[float, float]:
-    """A straight line through points (x, y), at two places."""
+    """The line of least squares through points (x, y), at two places."""
     if np.ptp(x) == 0:
         return float(y[0]), float(y[0])
-    slope, start = np.polyfit(x, y, 1)
-    return float(slope * first + start), float(slope * last + start)
+    centre, height = x.mean(dtype=np.float64), y.mean(dtype=np.float64)
+    along = x - centre
+    slope = (along * (y - height)).sum() / (along * along).sum()
+    return float(slope * (first - centre) + height), float(slope * (last - centre) + height)

@@ -430,11 +430,10 @@ class Net(Batched):
 
     def loss(self) -> float:
         """The sum of the losses of the last forward pass, each times its weight."""
-        weighted = [[(w, t.data) for w, t in zip(*pair) if w] for pair in zip(self.loss_weights, self.tops)]
-        sums = iter(totals(self.device, [values for layer in weighted for _, values in layer]))
-        total = 0.0
-        for layer in weighted:
-            total += sum(weight * next(sums) for weight, _ in layer)
+        weighted = [(w, t.data) for pair in zip(self.loss_weights, self.tops) for w, t in zip(*pair) if w]
+        total = 0.0  # Python's sum() of floats rounds otherwise from 3.12 on
+        for (weight, _), value in zip(weighted, totals(self.device, [values for _, values in weighted]), strict=True):
+            total += weight * value
         return total
 
     def reshape(self) -> None:

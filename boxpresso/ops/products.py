@@ -15,6 +15,7 @@ import numpy as np
 
 from ..device.foreign import package
 from ..proto.errors import BoxpressoError
+from .arrays import asked
 from .parameters import Two, pair
 
 
@@ -39,6 +40,10 @@ def roi_align(
     >>> roi_align(x, np.array([[0, 0, 0, 4, 4]], np.float32), 2, sampling_ratio=2)[0, 0].tolist()
     [[2.5, 4.5], [10.5, 12.5]]
     """
+    if asked.get():
+        raise BoxpressoError(
+            "ops.products: matrix products of numpy, torch and jax are not reproducible; call ops.roi_align"
+        )
     xp, (batch, channels, height, width), bins = library_of(x), x.shape, pair(output_size)
     known = xp.isfinite(rois).all(1) & (rois[:, 0] > -1) & (rois[:, 0] < batch)
     rows = xp.where(known[:, None], rois, 0 * xp.ones_like(rois))

@@ -51,7 +51,10 @@ def score_of(net: Net, values: Values, param: SolverParameter, iteration: int) -
         return Score(name, single[scores[0]], True, iteration)
     if not single:
         return None
-    return Score("loss", sum(weights[name] * value for name, value in single.items()), False, iteration)
+    total = 0.0  # Python's sum() of floats rounds otherwise from 3.12 on
+    for name, value in single.items():
+        total += weights[name] * value
+    return Score("loss", total, False, iteration)
 
 
 class Best:

@@ -3,12 +3,14 @@
     python tests/fuzz/same_bits.py --random 200 --seed 1
     python tests/fuzz/same_bits.py --random 200 --extreme
     python tests/fuzz/same_bits.py --layers --operators --solvers --steps 50
-    python tests/fuzz/same_bits.py --examples --models ../shared/models --steps 50
+    python tests/fuzz/same_bits.py --examples --models ../shared/models --steps 50 [--small]
     python tests/fuzz/same_bits.py --layers --compiler clang++ --compiler "python -m ziglang c++" --python FOLDER/python
 
 A process for each level computes all of them (BOXPRESSO_CPU), then one for each further compiler, thread count and Python; what
 differs from the first is printed. Each has another number of threads (1, 2, 3 ..), each second one a numpy without vectors wider
-than its least, and a BLAS for old CPUs. FOLDER/python is that of tests/levels/aarch64.py, on NEON.
+than its least, and a BLAS for old CPUs. FOLDER/python is that of tests/levels/aarch64.py, on NEON. --small is for levels that compute
+multiply-add in software, where 50 steps of a VGG16 take a day: the nets of files have pictures of SIDE pixels, or the least multiple of
+two of it that they can be made for, and those without weights an eighth of their channels.
 """
 
 from __future__ import annotations
@@ -19,11 +21,13 @@ import json
 import os
 import subprocess
 import sys
+import time
 import warnings
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -207,55 +211,121 @@ def of_function(call, cast) -> str:
     return digest(single(result if isinstance(result, tuple) else (result,)))
 
 
-def example_nets(steps: int) -> Iterator[tuple[str, Work]]:
+def example_nets(steps: int, small: bool) -> Iterator[tuple[str, Work]]:
     for path in sorted((ROOT / "examples").rglob("deploy.prototxt")):
-        yield from of_file(str(path.relative_to(ROOT)), read_net(path), None, steps)
+        yield from of_file(str(path.relative_to(ROOT)), read_net(path), None, steps, small)
 
 
 LARGE = 2.0e7  # numbers in parameters, from which on a net is trained for 2 steps
+SIDE = 64  # pixels of a small picture
 
 
-def of_file(name: str, param: NetParameter, weights: str | None, steps: int) -> Iterator[tuple[str, Work]]:
-    """A net forward, backward, and trained by the squares of its outputs."""
+def made_small(param: NetParameter, weights: str | None) -> NetParameter:
+    """The net for the smallest pictures that it can be made for; without weights its channels from 64 on are an eighth."""
+    side, thin = SIDE, NetParameter()
+    thin.CopyFrom(param)
+    if weights is None:
+        for each in thin.layer:
+            for numbers in (
+                each.convolution_param,
+                each.deformable_convolution_param,
+                each.inner_product_param,
+                each.recurrent_param,
+            ):
+                if numbers.num_output in {64 << i for i in range(8)}:  # others say how many boxes there are, or classes
+                    numbers.num_output //= 8
+                    if getattr(numbers, "group", 1) > 1:
+                        numbers.group //= 8
+    while True:
+        small = NetParameter()
+        small.CopyFrom(thin)
+        for each in small.layer:
+            for shape in each.input_param.shape:
+                if len(shape.dim) == 4:
+                    shape.dim[2:] = [min(side, size) for size in shape.dim[2:]]
+        try:
+            Net(small, weights, device="cpu")
+        except BoxpressoError:
+            if small == thin:
+                return param
+            side *= 2
+        else:
+            return small
+
+
+def of_file(name: str, param: NetParameter, weights: str | None, steps: int, small: bool) -> Iterator[tuple[str, Work]]:
+    """A net forward; without what a gradient ends at, backward and trained by the squares of its outputs."""
     for each in param.layer:
         each.ClearField("include")
     param.force_backward = True
+    if small:
+        param = made_small(param, weights)
     net = Net(param, weights, device="cpu", seed=1, reproducible=True)
-    if weights is None:
-        fill(net)
-    give(net)
-    net.forward()
+    begin(net, weights is None)
     yield name, partial(seen, net)
+    param = without_ends(param)
+    net = Net(param, weights, device="cpu", seed=1, reproducible=True)
+    begin(net, weights is None)
     yield f"{name}, backward", partial(gone_back, net)
     if not steps:
         return
     count = sum(blob.count for blobs in net.params.values() for blob in blobs)
     steps = 2 if count > LARGE else steps
-    yield f"{name}, {steps} steps", partial(taught, net, param, steps)
+    yield f"{name}, {steps} steps", partial(taught, net, param, steps, 128 if weights is None else 1)
 
 
-def give(net: Net) -> None:
-    """Whole numbers for all inputs."""
+def begin(net: Net, drawn: bool) -> None:
+    """A forward; of drawn parameters such that boxes and offsets are of the size of the picture, or all would be cut to one."""
+    if drawn:
+        fill(net)
+        for name, blobs in net.params.items():
+            for blob in blobs if any(word in name for word in ("offset", "bbox", "loc")) else ():
+                blob.data[...] = np.asarray(blob.data) / 16
+    give(net, 128 if drawn else 1)
+    net.forward()
+
+
+def give(net: Net, divisor: int) -> None:
+    """Pictures of whole numbers through the divisor, and regions in them."""
     for name in net.inputs:
         blob = net.blobs[name]
         rng = np.random.default_rng(zlib.crc32(name.encode()))
-        blob.data[...] = (
-            [blob.shape[2] if len(blob.shape) > 2 else 200, 200, 1][: blob.count]
-            if name == "im_info"
-            else (rng.integers(-128, 128, blob.shape))
-        )
+        drawn = rng.integers(-128, 128, blob.shape)
+        if name == "im_info":
+            side = next(b.shape[2] for b in net.blobs.values() if len(b.shape) == 4)
+            drawn = np.array([side, side, 1][: blob.count])
+        elif name == "rois":
+            drawn = np.abs(drawn) % [1, 32, 32, *[64] * (blob.shape[1] - 3)]
+        blob.data[...] = drawn / (divisor if len(blob.shape) == 4 else 1)
 
 
-def taught(net: Net, param: NetParameter, steps: int) -> str:
-    """Weights after so many steps of a net whose loss is the squares of its outputs, without layers that go not backward."""
-    last, endless = NetParameter(), {case.type for case in CASES if case.down is None}
+def without_ends(param: NetParameter) -> NetParameter:
+    """The net without its last layers that have no gradient, such as DetectionOutput, or none where they are sure, such as Softmax,
+    and without those after them alone.
+    """
+    ends = {case.type for case in CASES if case.down is None or Trait.PROBABILITIES in traits_of(case.type)}
+    rest, constant = NetParameter(), set()
+    rest.CopyFrom(param)
+    for each in rest.layer:
+        if each.type in ends or (each.bottom and constant.issuperset(each.bottom)):
+            constant.update(each.top)
+    read: set[str] = set()
+    for i in reversed(range(len(rest.layer))):
+        if (
+            rest.layer[i].type != "Input"
+            and constant.issuperset(rest.layer[i].top)
+            and read.isdisjoint(rest.layer[i].top)
+        ):
+            del rest.layer[i]
+        else:
+            read.update(rest.layer[i].bottom)
+    return rest
+
+
+def taught(net: Net, param: NetParameter, steps: int, divisor: int) -> str:
+    """Weights after so many steps of a net whose loss is the squares of its outputs."""
+    last = NetParameter()
     last.CopyFrom(param)
-    while sinks := [
-        i for i, each in enumerate(last.layer)
-        if each.type in endless and not any(top in other.bottom for top in each.top for other in last.layer)
-    ]:  # fmt: skip
-        for i in reversed(sinks):
-            del last.layer[i]
     read = {bottom for each in last.layer for bottom in each.bottom}
     for top in {top: 0 for each in last.layer for top in each.top if top not in read and each.type != "Input"}:
         squares = (
@@ -266,7 +336,14 @@ def taught(net: Net, param: NetParameter, steps: int) -> str:
         base_lr=1e-4, lr_policy="exp", gamma=0.99, momentum=0.9, weight_decay=0.001, clip_gradients=1, random_seed=1,
         net_param=last, snapshot_after_train=False, type="SGD",
     )  # fmt: skip
-    solver = Solver(rule, device="cpu", reproducible=True, feed=give, log=lambda line: None, allow_nan=True)
+    solver = Solver(
+        rule,
+        device="cpu",
+        reproducible=True,
+        feed=partial(give, divisor=divisor),
+        log=lambda line: None,
+        allow_nan=True,
+    )
     for name, blobs in net.params.items():
         for blob, other in zip(blobs, solver.net.params.get(name, ())):
             other.data[...] = blob.data
@@ -274,7 +351,7 @@ def taught(net: Net, param: NetParameter, steps: int) -> str:
     return digest(blob.data for blobs in solver.net.params.values() for blob in blobs)
 
 
-def model_nets(folder: Path, steps: int) -> Iterator[tuple[str, Work]]:
+def model_nets(folder: Path, steps: int, small: bool) -> Iterator[tuple[str, Work]]:
     """Each net of a folder with each file of weights beside it that fits it."""
     for weights in sorted(folder.rglob("*.caffemodel")):
         for path in sorted(weights.parent.glob("*.prototxt")):
@@ -285,7 +362,7 @@ def model_nets(folder: Path, steps: int) -> Iterator[tuple[str, Work]]:
                 continue
             if report.missing or not report.matched:
                 continue
-            yield from of_file(f"{weights.relative_to(folder)} as {path.stem}", param, str(weights), steps)
+            yield from of_file(f"{weights.relative_to(folder)} as {path.stem}", param, str(weights), steps, small)
 
 
 TRAINED = """
@@ -349,12 +426,17 @@ def hashes(args: argparse.Namespace) -> dict[str, str]:
     if args.operators:
         found.append(operators(args.extreme))
     if args.examples:
-        found.append(example_nets(args.steps))
+        found.append(example_nets(args.steps, args.small))
     if args.models:
-        found.append(model_nets(args.models, args.steps))
+        found.append(model_nets(args.models, args.steps, args.small))
     if args.solvers:
         found.append(trained(args.steps))
-    return {name: attempt(work) for group in found for name, work in group if args.only in name}
+    results, start = {}, time.monotonic()
+    for name, work in chain.from_iterable(found):
+        if args.only in name:
+            results[name] = attempt(work)
+            print(f"{time.monotonic() - start:6.0f} s  {name} {results[name]}", file=sys.stderr, flush=True)
+    return results
 
 
 def sides(args: argparse.Namespace) -> Iterator[tuple[str, dict[str, str], str]]:
@@ -377,12 +459,9 @@ def answer(number: int, side: tuple[str, dict[str, str], str]) -> dict[str, str]
     environment = {"BOXPRESSO_THREADS": str(1 + number % 8), "BOXPRESSO_PROGRESS": "0", **variables}
     if number % 2 and python == sys.executable:
         environment |= {"NPY_DISABLE_CPU_FEATURES": " ".join(umath.__cpu_dispatch__), "OPENBLAS_CORETYPE": "Nehalem"}
-    run = subprocess.run(
-        [python, __file__, *sys.argv[1:], "--print"], env={**os.environ, **environment}, capture_output=True, text=True
-    )
-    if run.returncode:
-        print(f"{name}: {run.stderr[-2000:]}")
-        run.check_returncode()
+    print(f"{name}:", file=sys.stderr)
+    command = [python, __file__, *sys.argv[1:], "--print"]
+    run = subprocess.run(command, env={**os.environ, **environment}, stdout=subprocess.PIPE, text=True, check=True)
     return json.loads(run.stdout)
 
 
@@ -396,6 +475,7 @@ def main() -> int:
     words.add_argument("--operators", action="store_true", help="those of boxpresso.ops, forward and backward")
     words.add_argument("--examples", action="store_true", help="the examples' nets, forward and backward")
     words.add_argument("--models", type=Path, help="the nets of a folder, with their weights")
+    words.add_argument("--small", action="store_true", help="nets of files for small pictures, and thinner")
     words.add_argument("--solvers", action="store_true", help="a small net, trained by each solver")
     words.add_argument("--steps", type=int, default=0, help="so many steps of training, of nets of files too")
     words.add_argument("--only", default="", help="what has this in its name")

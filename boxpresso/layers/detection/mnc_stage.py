@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
+from math import isqrt, prod
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -72,7 +72,7 @@ class MNCMask(Layer, type="MNCMask", param="python_param", bottoms=(1, 3), tops=
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         rows = bottom[0].shape[0] if bottom[0].shape else 0
-        side = round(prod(bottom[0].shape[1:]) ** 0.5)
+        side = isqrt(prod(bottom[0].shape[1:]))
         self.need(
             rows * side * side == bottom[0].count, f"bottom 0 must be (R, M M), square masks; got {bottom[0].shape}"
         )
