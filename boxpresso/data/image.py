@@ -12,7 +12,7 @@ from PIL.Image import Image as PillowImage
 
 from ..proto.errors import BoxpressoError
 from ..proto.reading import FilePath
-from .picture import open_picture
+from .picture import STRIP, open_picture
 
 Numpy = np.ndarray[Any, Any]
 ImageLike = Union[FilePath, bytes, IO[bytes], PillowImage, Numpy, Any]
@@ -172,12 +172,13 @@ def _eight_bits(image: PillowImage, name: str) -> PillowImage:
     if image.mode in ("1", "LA", "La"):
         return image.convert("L")
     if image.mode.startswith("I"):  # 16 bits; Pillow's own conversion would cut all above 255
-        values = np.asarray(image)
-        if values.min() < 0 or values.max() > 65535:
-            raise BoxpressoError(f"{name} has numbers from {values.min()} to {values.max()}; save it with 8 or 16 bits")
-        bytes_ = np.empty(values.shape, np.uint8)
-        for row, line in zip(bytes_, values):
-            row[:] = (line.astype(np.int64) * 255 + 32767) // 65535
+        bytes_, rows = np.empty((image.height, image.width), np.uint8), max(1, STRIP // max(1, 4 * image.width))
+        for top in range(0, image.height, rows):  # in strips: Pillow's bytes of a whole picture are there twice for a while
+            values = np.asarray(image.crop((0, top, image.width, min(top + rows, image.height)))).astype(np.int64)
+            if values.min() < 0 or values.max() > 65535:
+                low, high = np.asarray(image).min(), np.asarray(image).max()
+                raise BoxpressoError(f"{name} has numbers from {low} to {high}; save it with 8 or 16 bits")
+            bytes_[top : top + rows] = (values * 255 + 32767) // 65535
         return Image.fromarray(bytes_)
     if image.mode == "F":
         raise BoxpressoError(
