@@ -132,6 +132,21 @@ def as_image(image: ImageLike) -> PillowImage:
         if not isinstance(data, bytes):
             raise BoxpressoError("a file with a picture must be open in binary mode, open(path, 'rb')")
         return read_bytes(data, str(getattr(image, "name", "the picture")))
+    return Image.fromarray(of_array(image))
+
+
+def as_pixels(image: ImageLike) -> Numpy:
+    """What `as_image` takes, as pixels (H, W) or (H, W, 3), uint8 in RGB order; an array is not copied.
+
+    >>> as_pixels(np.zeros((2, 3, 4), np.uint8)).shape
+    (2, 3, 3)
+    """
+    known = isinstance(image, (str, os.PathLike, bytes, bytearray, memoryview, Image.Image)) or hasattr(image, "read")
+    return np.asarray(as_image(image)) if known else of_array(image)
+
+
+def of_array(image: Any) -> Numpy:
+    """An array or a tensor of a picture as (H, W) or (H, W, 3). Raises BoxpressoError for what is none."""
     array = of_tensor(image) if hasattr(image, "detach") else np.asarray(image)
     if array.ndim == 3 and array.shape[2] == 1:
         array = array[:, :, 0]
@@ -144,7 +159,7 @@ def as_image(image: ImageLike) -> PillowImage:
             f"an image must be a path, an address, bytes or an open file, a Pillow image, or a uint8 array (H, W) or "
             f"(H, W, 3) in RGB order, got {array.dtype} of shape {array.shape}"
         )
-    return Image.fromarray(np.ascontiguousarray(array[..., :3] if array.ndim == 3 else array))
+    return np.ascontiguousarray(array[..., :3] if array.ndim == 3 else array)
 
 
 def of_tensor(tensor: Any) -> Numpy:
