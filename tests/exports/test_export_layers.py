@@ -119,6 +119,8 @@ MANY = {  # layers that nothing was recorded of, and settings of others: the lay
     "roi warping": ('type: "ROIWarping" roi_warping_param { pooled_h: 3 pooled_w: 4 spatial_scale: 1 }', [IMAGE, ROIS]),
     "corners": ('type: "ROIAlign" roi_pooling_param { pooled_h: 2 pooled_w: 3 spatial_scale: 0.5 pad_ratio: 0.25 }',
                 [IMAGE, ROIS]),
+    "regions of negative size": ('type: "ROIAlign" roi_align_param { pooled_h: 2 pooled_w: 3 spatial_scale: 0.5 sampling_ratio: 0 '
+                                 "aligned: true }", [IMAGE, [*ROIS, [0, 6, 1, 2, 9], [1, 6, 7, 2, 3], [0, 1, 7, 5, 3]]]),
     "padded regions": ('type: "ROIPooling" roi_pooling_param { pooled_h: 2 pooled_w: 3 spatial_scale: 0.5 pad_ratio: 0.25 }',
                        [IMAGE, ROIS]),
     "mask resize": ('type: "MaskResize" mask_resize_param { output_height: 14 output_width: 5 }', [IMAGE]),
