@@ -161,14 +161,14 @@ class Sources:
                     self.origin[name] = self.origin[bottoms[0]]
             return
         labelled = Trait.CLASS_LABELS in traits
-        if len(bottoms) < 2 or not (labelled or Trait.COMPARES in traits):
+        if len(bottoms) < 2:
             return
-        rows = blobs[bottoms[0]].shape
+        told, rows = labelled or Trait.COMPARES in traits, blobs[bottoms[0]].shape
         for at, name in enumerate(bottoms[1:], 1):
             top = self.origin.get(name)
-            if top is None:
+            wanted = rows if told else layer.expects(at, rows)
+            if top is None or wanted is None:
                 continue
-            wanted = rows
             if labelled and rows:
                 axis = axis_of(layer) % len(rows)
                 self.classes[top] = min(self.classes.get(top, rows[axis]), rows[axis])

@@ -60,6 +60,19 @@ def test_fields_give_the_shapes(fields, shapes):
     assert all(np.isfinite(value).all() for value in built.forward().values())
 
 
+@pytest.mark.parametrize(("layer", "shape"), [
+    ('type: "GuidedDropout" bottom: "rows" bottom: "y"', (4, 9)),
+    ('type: "ContrastiveLoss" bottom: "rows" bottom: "rows" bottom: "y"', (4,)),
+])  # fmt: skip
+def test_the_layer_that_reads_a_top_tells_its_shape(layer, shape):
+    net = parse_net(f"""layer {{ name: "rows" type: "Input" top: "rows" input_param {{ shape {{ dim: 4 dim: 9 }} }} }}
+        layer {{ name: "data" type: "Data" top: "y" data_param {{ batch_size: 4 }} }}
+        layer {{ name: "z" {layer} top: "z" }}""")
+    built = Net(net, device="cpu", data="shapes")
+    assert built.blobs["y"].shape == shape
+    assert all(np.isfinite(value).all() for value in built.forward().values())
+
+
 def test_labels_that_a_slice_parts():
     tops = " ".join(f'top: "l{i}"' for i in range(9))
     points = " ".join(f"slice_point: {i}" for i in range(1, 9))
