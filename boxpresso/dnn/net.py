@@ -12,14 +12,17 @@ from typing import Any, Union
 import numpy as np
 
 from ..device import devices
+from ..layers.core.registry import layer_class
 from ..net import Net as BoxpressoNet
 from ..net.weights import Weights, copy_weights, read_weights
-from ..proto import NetParameter, parse_net, read_net, to_text
+from ..net_spec import Function
+from ..proto import LayerParameter, NetParameter, parse_net, read_net, to_text
 from ..proto.binary import Broken, parse_weights
 from ..proto.errors import BoxpressoError, BoxpressoWarning, ModelError, nearest
 from ..proto.reading import FilePath
 from ..proto.signatures import what_is
 from .constants import (
+    CV_32F,
     DNN_BACKEND_CUDA,
     DNN_BACKEND_DEFAULT,
     DNN_BACKEND_OPENCV,
@@ -99,6 +102,15 @@ def getAvailableTargets(be: int) -> Numpy | tuple[()]:
     return ()
 
 
+def enum_name(messages: Sequence[str], key: str, value: Any) -> Any:
+    """A value of a field of some messages of a LayerParameter; the name of an enum as the schema writes it."""
+    for name in messages:
+        field = LayerParameter.DESCRIPTOR.fields_by_name[name].message_type.fields_by_name.get(key)
+        if field is not None and field.enum_type is not None and isinstance(value, str):
+            return next((known for known in field.enum_type.values_by_name if known.lower() == value.lower()), value)
+    return value
+
+
 def is_buffer(source: ModelFile) -> bool:
     return isinstance(source, (bytes, bytearray, memoryview, np.ndarray))
 
@@ -174,9 +186,54 @@ class Net:
         rows = enumerate(layer for layer in net.layers if layer.type not in HIDDEN)
         self._ids = {layer.name: number + 1 for number, layer in rows}
 
+    def addLayerToPrev(self, name: str, type: str, dtype: int, params: Mapping[str, Any]) -> int:
+        """Adds a layer without weights that reads what the last one makes; an empty net begins with an input of any shape.
+
+        Parameters
+        ----------
+        name, type
+            Of the layer; the type is Caffe's.
+        dtype
+            CV_32F; others are not known.
+        params
+            Fields of the type's messages, as a NetSpec takes them; enums by their names in any case.
+
+        Returns
+        -------
+        int
+            Its number.
+
+        Raises
+        ------
+        BoxpressoError
+            For another dtype, a name that is taken, an unknown type or field, and a layer whose shapes do not fit.
+        """
+        if dtype != CV_32F:
+            raise BoxpressoError(f"addLayerToPrev: layers compute in CV_32F, {CV_32F}, got {dtype}")
+        model = NetParameter()
+        if self._model is None:
+            model.layer.add(name="_input", type="Input", top=["_input"])
+        else:
+            model.CopyFrom(self._model)
+        if any(layer.name == name for layer in model.layer):
+            raise BoxpressoError(f"addLayerToPrev: the net has a layer {name!r} already")
+        fields = layer_class(type, name).messages
+        given = {key: enum_name(fields, key, value) for key, value in params.items()}
+        added = Function(type, (), 1, False, given).message
+        added.name = name
+        added.bottom.append(model.layer[-1].top[0])
+        added.top.append(name)
+        model.layer.append(added)
+        self._model = model
+        if self._net is not None:
+            self._build()
+        return sum(layer.type not in HIDDEN for layer in model.layer)
+
     @property
     def net(self) -> BoxpressoNet:
         """The boxpresso.Net that runs."""
+        if self._net is None and self._model is not None:
+            raise BoxpressoError("the net waits for setInput, which tells the shape of its input")
         if self._net is None:
             raise BoxpressoError("the net is empty; readNetFromCaffe(prototxt, caffemodel) reads one")
         return self._net
@@ -200,6 +257,10 @@ class Net:
         BoxpressoError
             For an unknown name and for arrays of another type.
         """
+        if self._net is None and self._model is not None:  # of addLayerToPrev
+            del self._model.layer[0].input_param.shape[:]
+            self._model.layer[0].input_param.shape.add(dim=np.shape(blob))
+            self._build()
         inputs = self.net.inputs
         if not inputs:
             raise BoxpressoError("setInput: the net has no inputs; its data come from a layer of the prototxt")

@@ -119,6 +119,9 @@ class Sources:
             channels = 1 if video.grayscale else 2 if video.HasField("modality") and video.modality == video.FLOW else 3
             shape = tops[0].shape[0], channels, video.new_length, *tops[0].shape[2:]
             tops = [Top(shape, tops[0].role, tops[0].certain), *tops[1:]]
+        for i, top in enumerate(tops):  # several labels of an image, which a Slice parts
+            if top.role == "class" and len(top.shape) == 1 and (parts := sliced(net, layer.top[i])):
+                tops[i] = Top((*top.shape, parts), top.role)
         if rows := rows_of_regions(net, tops):
             tops = [Top((rows, *top.shape[1:]), top.role, top.certain) if top.shape[:1] == (REGIONS,) else top
                     for top in tops]  # fmt: skip
@@ -158,14 +161,14 @@ class Sources:
                     self.origin[name] = self.origin[bottoms[0]]
             return
         labelled = Trait.CLASS_LABELS in traits
-        if len(bottoms) < 2 or not (labelled or Trait.COMPARES in traits):
+        if len(bottoms) < 2:
             return
-        rows = blobs[bottoms[0]].shape
+        told, rows = labelled or Trait.COMPARES in traits, blobs[bottoms[0]].shape
         for at, name in enumerate(bottoms[1:], 1):
             top = self.origin.get(name)
-            if top is None:
+            wanted = rows if told else layer.expects(at, rows)
+            if top is None or wanted is None:
                 continue
-            wanted = rows
             if labelled and rows:
                 axis = axis_of(layer) % len(rows)
                 self.classes[top] = min(self.classes.get(top, rows[axis]), rows[axis])

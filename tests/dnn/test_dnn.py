@@ -502,6 +502,30 @@ def test_names_are_those_of_opencv():
     assert {name: getattr(dnn, name, None) for name in values} == values
     missing = {name for name in names if not hasattr(dnn, name)}
     others = ("ONNX", "Tensorflow", "Torch", "Darknet", "TFLite", "ModelOptimizer", "Text", "Keypoints", "Segmentation")
+    others += ("InferenceEngine", "Myriad", "HDDL")  # of OpenVINO, in builds with it
     assert {name for name in missing if not any(word in name for word in others)} <= {
         "DictValue", "Layer", "shrinkCaffeModel",
     }  # fmt: skip
+
+
+def test_a_net_of_layers_that_are_added():
+    net = dnn.Net()
+    params = {"kernel_w": 3, "kernel_h": 3, "stride_w": 3, "stride_h": 3, "pool": "ave"}
+    assert net.addLayerToPrev("pool", "Pooling", dnn.CV_32F, params) == 1
+    with pytest.raises(BoxpressoError, match="waits for setInput"):
+        net.forward()
+    x = np.random.default_rng(0).standard_normal((1, 2, 9, 12)).astype(np.float32)
+    net.setInput(x)
+    wanted = x.reshape(1, 2, 3, 3, 4, 3).mean((3, 5))
+    np.testing.assert_allclose(net.forward(), wanted, rtol=1e-5, atol=1e-6)
+    assert net.addLayerToPrev("less", "Power", dnn.CV_32F, {"scale": -1}) == 2
+    net.setInput(x)
+    np.testing.assert_allclose(net.forward(), -wanted, rtol=1e-5, atol=1e-6)
+    for name, kind, dtype, fields, what in (
+        ("pool", "ReLU", dnn.CV_32F, {}, "has a layer 'pool' already"),
+        ("x", "ReLU", dnn.CV_8U, {}, "compute in CV_32F"),
+        ("x", "Relux", dnn.CV_32F, {}, "unknown type"),
+        ("x", "Pooling", dnn.CV_32F, {"kernel": 3}, "has no field 'kernel'"),
+    ):
+        with pytest.raises(BoxpressoError, match=what):
+            net.addLayerToPrev(name, kind, dtype, fields)

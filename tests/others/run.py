@@ -3,10 +3,13 @@
     python tests/others/run.py --work SCRATCH PROJECT ...          # each a clone, or the git folder of one
     python tests/others/run.py --work SCRATCH --most 3 PROJECT     # at most three scripts of a project
     python tests/others/run.py --work SCRATCH --like demo PROJECT  # scripts with that in their path
+    nice -n 15 python tests/others/run.py --work SCRATCH --seconds 300 PROJECT ...     # as the table of the page was made
 
 A project is exported into SCRATCH, and nothing of it is changed. Of each project the scripts are taken that make a net, a
 classifier or a solver, in the order of their paths' depth, but for those of a copy of Caffe. A script runs in its own folder, or
-in the project's where its paths begin there, without arguments, as `python -m boxpresso.caffe SCRIPT`, for SECONDS at most.
+in the project's where its paths begin there, as `python -m boxpresso.caffe SCRIPT` does, for --seconds at most; a training ends
+after 20 iterations (small.py). It has no arguments at first; where it says that it needs some, it gets those of ARGUMENTS, or files
+of the project, pictures of noise and numbers by what the arguments are called.
 Where it asks for a file below SCRATCH that is not there, such a file is made: a picture of noise, a mean, a list of pictures, or
 weights drawn for a net beside it; then it runs again, STUBS times at most. The table says how each run stopped and, as far as the
 words of the error tell, whose that is.
@@ -36,6 +39,15 @@ from survey import randomise  # noqa: E402
 from boxpresso import BoxpressoError, Net  # noqa: E402
 
 SECONDS, STUBS, BYTES, LARGE = 60, 12, 7 << 30, 4 << 20
+ARGUMENTS: dict[str, list[str]] = {  # of scripts that read sys.argv by place, by a part of their path
+    "classify_nsfw.py": ["stub.jpg"],
+}
+WORDS = (  # what an argument gets, by a word of its name; {net}: a prototxt of the project, {solver}: one with a solver
+    ("solver", "{solver}"), ("weight|model_file|caffemodel|pretrain|snapshot", "stub.caffemodel"), ("mean", "stub.npy"),
+    ("proto|model|net|def|deploy|arch|cfg", "{net}"), ("img|image|picture|input|src|in_|file", "stub.jpg"),
+    ("list|txt|label|synset", "stub.txt"), ("out|save|dst|dest|result", "out.txt"), ("gpu|device|id|iter|num|batch", "0"),
+    ("dir|folder|root|path", "."), ("", "1"),
+)  # fmt: skip
 IMPORTS = re.compile(r"^\s*(import caffe\b|from caffe\b)", re.MULTILINE)
 NETS = re.compile(r"caffe\.(Net|Classifier|Detector|SGDSolver|get_solver|AdamSolver|NesterovSolver)\(")
 COPIES = re.compile(
@@ -157,11 +169,36 @@ def weights(path: Path, script: Path) -> bool:
     return False
 
 
+def wanted(text: str, script: Path, folder: Path) -> list[str] | None:
+    """Arguments for a script that says that it needs some: by its argparse, or by place; None where it does not say so."""
+    for part, given in ARGUMENTS.items():
+        if part in str(script) and ("IndexError" in text or "arguments are required" in text):
+            return given
+    named = re.search(r"the following arguments are required: (.+)", text)
+    if named is None:
+        return None
+    nets = sorted(folder.rglob("*.prototxt"), key=lambda path: ("deploy" not in path.name, len(path.parts), str(path)))
+    solvers = [path for path in nets if "solver" in path.name]
+    files = {"{net}": [path for path in nets if path not in solvers], "{solver}": solvers}
+    made: list[str] = []
+    for each in named[1].split(", "):
+        option = each.split("/")[-1].strip()
+        value = next(value for words, value in WORDS if re.search(words, option.lower().lstrip("-")))
+        if value in files:
+            value = str(files[value][0]) if files[value] else "absent.prototxt"
+        elif "." in value[1:]:
+            value = str(script.parent / value)
+            if not Path(value).exists() and not value.endswith("out.txt"):
+                stub(Path(value), script)
+        made += [option, value] if option.startswith("-") else [value]
+    return made
+
+
 def limits() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (BYTES, BYTES))
 
 
-def run(script: Path, work: Path) -> Result:
+def run(script: Path, work: Path, seconds: int = SECONDS) -> Result:
     """Runs one script, and makes what it asks for."""
     inside = str(script.relative_to(work))
     environment = {
@@ -171,18 +208,25 @@ def run(script: Path, work: Path) -> Result:
         "BOXPRESSO_DEVICE": "cpu",
         "HOME": str(work),
     }
-    command = [sys.executable, "-m", "boxpresso.caffe", str(script)]
+    command = [sys.executable, str(Path(__file__).with_name("small.py")), str(script)]
     folder, root = script.parent, work / script.relative_to(work).parts[0]
     for made in range(STUBS + 1):
         try:
             ended = subprocess.run(
-                command, cwd=folder, env=environment, capture_output=True, text=True, errors="replace", timeout=SECONDS,
+                command, cwd=folder, env=environment, capture_output=True, text=True, errors="replace", timeout=seconds,
                 stdin=subprocess.DEVNULL, preexec_fn=limits,
             )  # fmt: skip
         except subprocess.TimeoutExpired:
-            return Result(inside, "ran on", f"still running after {SECONDS} s", made)
+            return Result(inside, "ran on", f"still running after {seconds} s", made)
         if ended.returncode == 0:
-            return Result(inside, "ended", "", made)
+            told = re.search(r"ended after \d+ iterations.*", ended.stdout)
+            return Result(
+                inside, "ended", told[0] if told else (ended.stdout.strip().splitlines() or [""])[-1][:80], made
+            )
+        needs = wanted(ended.stderr + ended.stdout, script, root) if len(command) == 3 else None
+        if needs is not None:
+            command += needs
+            continue
         words = (ended.stderr.strip() or ended.stdout.strip()).splitlines()
         reason = next(
             (line for line in reversed(words) if line.strip() and not line.startswith(" ")), f"code {ended.returncode}"
@@ -218,13 +262,14 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--work", type=Path, required=True, help="the scratch folder")
     parser.add_argument("--most", type=int, default=2, help="scripts of a project")
     parser.add_argument("--like", default="", help="what a script's path has in it")
+    parser.add_argument("--seconds", type=int, default=SECONDS, help="that a script may take")
     args = parser.parse_args(arguments)
     work, counts = args.work.resolve(), {"ended": 0, "ran on": 0, "theirs": 0, "stopped": 0}
     print("| project | commit | script | outcome | stubs | what stopped it |\n|---|---|---|---|---|---|", flush=True)
     for project in args.projects:
         folder, commit = export(project, work)
         for script in scripts(folder, args.most, args.like):
-            result = run(script, work)
+            result = run(script, work, args.seconds)
             reason = whose(result).replace("|", "\\|").replace(str(work), "")
             counts["theirs" if reason.startswith("theirs") else result.outcome] += 1
             name, _, inside = result.script.partition("/")

@@ -20,6 +20,7 @@ REGIONS, OBJECTS = 8, 3  # how many of each a batch has
 KNOWN = (("mnist", (1, 28, 28)), ("cifar", (3, 32, 32)))  # data sets that a source, a mean file or a net may name
 CAMVID = (360, 480)  # SegNet's pictures, which its DenseImageData takes as they are
 FEATURES = 16  # of a vector whose length no field tells
+BY_PLACE = {"data", "imagedata", "windowdata"}  # whose first top holds the images, whatever its name
 SPATIAL = {
     "convolution",
     "pooling",
@@ -114,7 +115,8 @@ def generic(
         return Top((batch, *map(int, param.memory_data_param.dim)), "image")
     if "detectnettransformation" in readers and "label" in name:
         return Top((batch, 1, 1 + OBJECTS, 16), "detectnet labels")
-    if index == 0 and (named is None or named.role == "class") and ("label" not in name or len(param.top) == 1):
+    first = index == 0 and (kind in BY_PLACE or "label" not in name or len(param.top) == 1)
+    if first and (named is None or named.role == "class"):
         return Top((batch, *image), "image", certain)
     if kind in ("annotateddata", "annotatedrdata", "lanedata"):
         return annotated(param, name, batch, image)

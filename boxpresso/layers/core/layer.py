@@ -424,6 +424,11 @@ class Layer:
         at the end of a pass; the most of all counts."""
         return int(self.array_copies * sum(blob.count * blob.dtype.itemsize for blob in (*bottom, *top)))
 
+    def expects(self, index: int, first: tuple[int, ...]) -> tuple[int, ...] | None:
+        """The shape of bottom `index` that goes with a bottom 0 of the shape `first`, of a layer that does not say so by its
+        traits; None where that does not tell it. A net without its data asks for it."""
+        return None
+
     def allow_force_backward(self, index: int) -> bool:
         """Whether bottom `index` can have a gradient under `force_backward: true`; labels, priors and regions
         cannot."""

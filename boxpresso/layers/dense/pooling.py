@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -34,7 +35,7 @@ class Pooling(
     Parameters
     ----------
     bottom 0
-        (N, C, H, W).
+        (N, C, H, W); of (N, C, D, H, W) a Pooling3D is made.
     pooling_param
         `pool` (MAX): MAX, AVE, STOCHASTIC or RCM. `kernel_size`, or `kernel_h` and `kernel_w`: required without
         global_pooling. `stride` (1), or `stride_h` and `stride_w`. `pad` (0), or `pad_h` and `pad_w`. `global_pooling`
@@ -77,6 +78,19 @@ class Pooling(
 
     kernels, row_kernels = Kernels("pooling.cu"), Kernels("row_column_pool.cu")
     dilated_kernels = Kernels("dilated_pool.cu")
+
+    @classmethod
+    def stand_in(cls, param: Any, axes: Sequence[int], modules: Collection[str]) -> str:
+        """Pooling3D for volumes, over which cuDNN pools, and so Caffe on a GPU, with the same size along each axis."""
+        p = param.pooling_param
+        sides = ("kernel_h", "kernel_w", "stride_h", "stride_w", "pad_h", "pad_w")
+        if list(axes[:1]) != [5] or any(p.HasField(name) for name in sides):
+            return ""
+        for name in ("kernel_size", "stride", "pad"):
+            if p.HasField(name) and not getattr(p, f"{name}_3d"):
+                getattr(p, f"{name}_3d").append(getattr(p, name))
+                p.ClearField(name)
+        return "Pooling3D"
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.pooling_param

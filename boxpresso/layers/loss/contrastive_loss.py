@@ -84,3 +84,6 @@ class ContrastiveLoss(Layer, type="ContrastiveLoss", param="contrastive_loss_par
 
     def allow_force_backward(self, index: int) -> bool:
         return index < 2
+
+    def expects(self, index: int, first: tuple[int, ...]) -> tuple[int, ...] | None:
+        return first[:1] if index == 2 else first

@@ -98,6 +98,9 @@ class GuidedDropout(
         self.need(not propagate_down[1], "what guides has no gradient; set propagate_down: false for bottom 1")
         super().backward(top, propagate_down, bottom)
 
+    def expects(self, index: int, first: tuple[int, ...]) -> tuple[int, ...] | None:
+        return first[:2]
+
     def allow_force_backward(self, index: int) -> bool:
         return index == 0
 

@@ -9,7 +9,13 @@ from ..core import Layer, Trait
 
 
 class NormalizationL2(
-    Layer, type="NormalizationL2", bottoms=1, tops=1, in_place=True, traits=Trait.WRITES_ALL | Trait.KEEPS_PLACES
+    Layer,
+    type=("NormalizationL2", "Normalization"),
+    param="normalization_param",
+    bottoms=1,
+    tops=1,
+    in_place=True,
+    traits=Trait.WRITES_ALL | Trait.KEEPS_PLACES,
 ):
     """top = bottom / sqrt(sum(bottom^2)), with the sum over all but the first axis.
 
@@ -19,6 +25,8 @@ class NormalizationL2(
     ----------
     bottom 0
         (N, ...).
+    normalization_param
+        `norm` (L2): L2 alone.
 
     Returns
     -------
@@ -28,11 +36,11 @@ class NormalizationL2(
     Raises
     ------
     LayerError
-        A bottom without axes.
+        A bottom without axes; norm: L1, whose fork sums the whole batch's.
 
     Source
     ------
-    liu-xb/GGL's Caffe, and others of person re-identification.
+    liu-xb/GGL's Caffe, ZhouYzzz/project's (Normalization), and others of person re-identification.
 
     Examples
     --------
@@ -42,6 +50,10 @@ class NormalizationL2(
     """
 
     kernels, reads_top = Kernels("normalization_l2.cu"), True
+
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
+        p = self.param.normalization_param
+        self.need(p.norm == p.L2, "normalization_param: norm: L1 of a fork is not supported; L2 is")
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         shape = bottom[0].shape

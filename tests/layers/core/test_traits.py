@@ -440,13 +440,13 @@ def passes(check: Callable[[Case], None], case: Case) -> bool:
 
 
 def test_traits_of_a_class_without_a_case():
-    """Layers that read data say nothing of themselves; HDF5Output, which writes rows, is not run twice."""
+    """Layers that read data say nothing of themselves; HDF5Output and MatWrite, which write files, are not run twice."""
     tested = {REGISTRY[case.type.lower()] for case in NAMES}
     rest = {
         cls.type: cls.traits for cls in REGISTRY.values() if cls not in tested and "boxpresso.layers" in cls.__module__
     }
-    assert {name for name, traits in rest.items() if traits != Trait.NONE} == {"HDF5Output"}
-    assert rest["HDF5Output"] == Trait.RUNS_ONCE
+    assert {name for name, traits in rest.items() if traits != Trait.NONE} == {"HDF5Output", "MatWrite"}
+    assert rest["HDF5Output"] == rest["MatWrite"] == Trait.RUNS_ONCE
 
 
 def test_aliases_have_the_traits_of_their_class():

@@ -21,6 +21,8 @@ from boxpresso.proto import parse_net, read_net
 
 DATA = {  # the fields of a data layer, and the shapes of its tops
     'type: "Data" top: "a" top: "b" data_param { batch_size: 4 } transform_param { crop_size: 99 }': [(4, 3, 99, 99), (4,)],
+    'type: "Data" top: "labeled_data" top: "label" data_param { batch_size: 4 } transform_param { crop_size: 57 }': [
+        (4, 3, 57, 57), (4,)],
     'type: "Data" top: "a" data_param { source: "mnist_train_lmdb" batch_size: 64 }': [(64, 1, 28, 28)],
     'type: "ImageData" top: "a" top: "b" image_data_param { batch_size: 2 new_height: 40 new_width: 60 is_color: false }': [
         (2, 1, 40, 60), (2,)],
@@ -56,6 +58,29 @@ def test_fields_give_the_shapes(fields, shapes):
     assert [built.blobs[name].shape for name in built.inputs] == shapes
     assert built.sources.types == {"data": net.layer[0].type}
     assert all(np.isfinite(value).all() for value in built.forward().values())
+
+
+@pytest.mark.parametrize(("layer", "shape"), [
+    ('type: "GuidedDropout" bottom: "rows" bottom: "y"', (4, 9)),
+    ('type: "ContrastiveLoss" bottom: "rows" bottom: "rows" bottom: "y"', (4,)),
+])  # fmt: skip
+def test_the_layer_that_reads_a_top_tells_its_shape(layer, shape):
+    net = parse_net(f"""layer {{ name: "rows" type: "Input" top: "rows" input_param {{ shape {{ dim: 4 dim: 9 }} }} }}
+        layer {{ name: "data" type: "Data" top: "y" data_param {{ batch_size: 4 }} }}
+        layer {{ name: "z" {layer} top: "z" }}""")
+    built = Net(net, device="cpu", data="shapes")
+    assert built.blobs["y"].shape == shape
+    assert all(np.isfinite(value).all() for value in built.forward().values())
+
+
+def test_labels_that_a_slice_parts():
+    tops = " ".join(f'top: "l{i}"' for i in range(9))
+    points = " ".join(f"slice_point: {i}" for i in range(1, 9))
+    net = parse_net(f"""layer {{ name: "data" type: "ImageData" top: "x" top: "y" image_data_param {{ batch_size: 4 }} }}
+        layer {{ name: "s" type: "Slice" bottom: "y" {tops} slice_param {{ axis: 1 {points} }} }}""")
+    built = Net(net, device="cpu", data="shapes")
+    assert built.blobs["y"].shape == (4, 9)
+    assert built.blobs["l8"].shape == (4, 1)
 
 
 NET = """layer { name: "data" type: "%s" top: "data" top: "label" top: "weight" include { phase: TRAIN }

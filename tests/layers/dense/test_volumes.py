@@ -144,3 +144,18 @@ def test_clips_of_frames_are_volumes():
 def test_ends_that_are_padded_differently_are_refused():
     with pytest.raises(ModelError, match="'p': pooling3d_param pads the two ends"):
         parse_net('layer { name: "p" type: "Pooling3D" pooling3d_param { kernel_d: 2 pad_d0: 1 } }')
+
+
+@pytest.mark.parametrize(("text", "three"), [
+    ("kernel_size: 3 stride: 2 pad: 1", "kernel_size_3d: 3 stride_3d: 2 pad_3d: 1"),
+    ("pool: AVE kernel_size: 2", "pool: AVE kernel_size_3d: 2"),
+    ("pool: AVE global_pooling: true", "pool: AVE global_pooling: true"),
+])  # fmt: skip
+def test_a_plain_pooling_of_volumes_is_pooling3d(text, three):
+    net = """layer { name: "x" type: "Input" top: "x" input_param { shape { dim: 2 dim: 3 dim: 4 dim: 5 dim: 6 } } }
+        layer { name: "p" type: "%s" bottom: "x" top: "p" pooling_param { %s } }"""
+    x = VOLUMES.astype(np.float32)
+    outs = [
+        Net(parse_net(net % row), device="cpu").forward(x=x)["p"] for row in (("Pooling", text), ("Pooling3D", three))
+    ]
+    np.testing.assert_array_equal(*outs)
