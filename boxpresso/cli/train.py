@@ -59,7 +59,10 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--snapshot", metavar="FILE", help="continue from this .solverstate")
     text = "as --snapshot; auto: the newest whole snapshot of snapshot_prefix, if there is any"
     add("--resume", metavar="FILE", help=text, dest="resume")
-    add("--log", metavar="FILE", help="write the log there too (a resumed training continues it)")
+    text = "write the log there too, and its numbers as a table beside it, .csv (a resumed training continues both)"
+    add("--log", metavar="FILE", help=text)
+    text = "write the numbers there for TensorBoard (pip install 'boxpresso[tensorboard]')"
+    add("--tensorboard", metavar="FOLDER", help=text)
     text = (
         "show the curves on http://127.0.0.1:PORT/ while training runs (default: 8090; pip install 'boxpresso[serve]')"
     )
@@ -98,6 +101,7 @@ def run(args: Namespace) -> int:
     from ..train import Solver
     from ..train.progress import Watch, progress
     from ..train.ranks import open_ranks
+    from ..train.rows import TensorBoard
     from ..train.web import need_packages, page
 
     if bool(args.folder) == bool(args.solver):
@@ -124,7 +128,8 @@ def run(args: Namespace) -> int:
                 write_below=args.write_below or None, memory_limit=args.memory_limit, keep_best=args.best,
                 patience=args.patience,
             )  # fmt: skip
-        watch = Watch(solver, args.log, again=bool(resume))
+        sinks = [TensorBoard(args.tensorboard)] if args.tensorboard and ranks.rank == 0 else []
+        watch = Watch(solver, args.log, again=bool(resume), sinks=sinks)
         open_ones.callback(watch.close)
         if args.web and ranks.rank == 0:
             open_ones.enter_context(page(watch, args.web))
