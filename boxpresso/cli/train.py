@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import shlex
 import signal
 import time
@@ -45,6 +46,7 @@ EPILOG = """\
 examples:
   boxpresso train --solver solver.prototxt --weights vgg.caffemodel --log train.log
   boxpresso train photos --minutes 30
+  boxpresso train --solver solver.prototxt --find-lr
 """
 
 
@@ -71,6 +73,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--best", action=BooleanOptionalAction, default=True, help=text)
     text = "end after N tests without a better one, with a snapshot"
     add("--patience", metavar="N", type=arguments.positive, help=text)
+    text = "train some iterations at growing rates, suggest one, and write nothing but a picture beside SOLVER"
+    add("--find-lr", action="store_true", help=text)
     add("--allow-nan", action="store_true", help="go on when the loss is no longer a number")
     add("--deterministic", action="store_true", help="bitwise identical results on every run, on a GPU too")
     arguments.python_layers(parser)
@@ -114,6 +118,8 @@ def run(args: Namespace) -> int:
     resume = args.snapshot or args.resume
     if args.weights and resume and resume != "auto":
         raise BoxpressoError("--weights and --snapshot (--resume) exclude each other: a snapshot names its own weights")
+    if args.find_lr:
+        return find_lr(args)
     if args.web:
         need_packages()
     ranks = open_ranks()
@@ -143,6 +149,29 @@ def run(args: Namespace) -> int:
         print(f"to go on: boxpresso train {shlex.quote(args.folder)}")
         return 0
     return tested(project, solver, args)
+
+
+def find_lr(args: Namespace) -> int:
+    """Prints losses by rate and a suggestion, and draws them where matplotlib is installed."""
+    from ..tables import table
+    from ..train.ranks import open_ranks
+    from ..train.rate_range import find_rate
+    from .output import progress
+
+    if args.snapshot or (args.resume and args.resume != "auto"):
+        raise BoxpressoError("--find-lr starts with the solver's weights or --weights, not from a snapshot")
+    if open_ranks().size > 1:
+        raise BoxpressoError("--find-lr is for one process")
+    found = find_rate(
+        args.solver, tell=progress("train: rates"), weights=args.weights.split(",") if args.weights else (),
+        device=args.device, deterministic=args.deterministic, reproducible=args.reproducible,
+        python_layers=args.python_layers, memory_limit=args.memory_limit,
+    )  # fmt: skip
+    print(*table(("rate", "loss", "smoothed"), found.rows(), ">>>"), "", sep="\n")
+    print(f"suggested base_lr: {found.rate:.2g} (the solver has {found.own:g})")
+    if importlib.util.find_spec("matplotlib"):
+        print(f"drawn in {found.draw(Path(args.solver).with_suffix('.rates.png'))}")
+    return 0
 
 
 def prepared(args: Namespace) -> Project:
