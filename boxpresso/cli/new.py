@@ -80,6 +80,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--test-share", metavar="S", type=part, help=text)
     add("--leave-out-others", action="store_true", help="leave out objects of classes that --classes does not name")
     add("--strict", action="store_true", help="end at the first picture that cannot be used, in place of skipping it")
+    text = "size, batch, iterations, rate and [augmentation] as TOML, such as the options.toml of a folder that was written"
+    add("--options", metavar="FILE", help=text)
     add("--batch", metavar="N", type=arguments.positive, help="pictures in an iteration (default: by the backbone)")
     text = "how long to train (default: by the number of pictures)"
     add("--iterations", metavar="N", type=arguments.positive, help=text)
@@ -135,6 +137,7 @@ def rate(text: str) -> float:
 def run(args: Namespace) -> int:
     """Writes the folder and says what is in it."""
     from ..labels import BACKGROUND, read_labels
+    from ..recipes.options import read_options
     from ..recipes.project import ARCHITECTURES, Wish, create
 
     data, backbone = Path(args.data), args.backbone or next(iter(ARCHITECTURES[args.kind].backbones))
@@ -143,10 +146,15 @@ def run(args: Namespace) -> int:
     if args.classes:
         names = sorted(read_labels(args.classes).items())
         classes = [name for _, name in names if name.lower() not in BACKGROUND]
+    told, augmentation = read_options(args.options) if args.options else ({}, {})
+    flags = {"size": "size", "batch": "batch", "iterations": "iterations", "rate": "lr"}
+    size, batch, iterations, rate = (  # what the command says comes before what the file says
+        told.get(name) if (value := getattr(args, option)) is None else value for name, option in flags.items()
+    )
     wish = Wish(
-        data, out, backbone, args.size, classes, args.classes or "", args.format, args.train, args.test,
-        args.test_share, args.seed, args.leave_out_others, args.weights, args.batch, args.iterations, args.lr, args.strict,
-        args.force, args.kind,
+        data, out, backbone, size, classes, args.classes or "", args.format, args.train, args.test,
+        args.test_share, args.seed, args.leave_out_others, args.weights, batch, iterations, rate, args.strict,
+        args.force, args.kind, augmentation,
     )  # fmt: skip
     shown: dict[str, Callable[[int, int], None]] = {}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
+import shlex
 import shutil
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -26,6 +27,7 @@ from ..net_spec import NetSpec
 from ..proto import NetParameter, files
 from ..proto.errors import BoxpressoError, storable
 from . import folders, pretrained, regions, schedule, ssd, texts
+from .options import AUGMENTATIONS, options_text
 
 FRESH = "_new"  # the end of the names of layers that depend on the classes, as in chuanqi305's prototxts
 FITTED = 2000  # objects that anchors are fitted to
@@ -131,6 +133,8 @@ class Wish:
         Whether a picture that cannot be used is an error.
     force
         Whether a folder that was written here before is replaced.
+    augmentation
+        In place of those of the backbone: mirror, distort, expand, patches of `ssd.Task`.
     """
 
     data: Path
@@ -152,6 +156,7 @@ class Wish:
     strict: bool = False
     force: bool = False
     kind: str = "ssd"
+    augmentation: dict[str, Any] = field(default_factory=dict)
 
     @property
     def choice(self) -> Backbone:
@@ -333,7 +338,7 @@ def write_texts(made: Made, weights: Weights | None, folder: Path, boxes: np.nda
         sources=(f"{out}/train_lmdb", f"{out}/test_lmdb"), label_map=f"{out}/labelmap.prototxt",
         batches=(made.plan.batch, made.plan.test_batch), fresh=FRESH, records=True,
         folded=weights is not None and pretrained.is_folded(weights, "conv0"),
-        still=weights is not None and bool(backbone.stride), **backbone.task,
+        still=weights is not None and bool(backbone.stride), **(backbone.task | wish.augmentation),
     )  # fmt: skip
     if backbone.stride:  # of at most some thousand objects
         some = boxes[:: max(1, len(boxes) // FITTED)]
@@ -348,6 +353,7 @@ def write_texts(made: Made, weights: Weights | None, folder: Path, boxes: np.nda
     pictures = made.pictures["train"], made.pictures["test"]
     solver = texts.solver_text(out, wish.backbone, made.plan, pictures, wish.seed, made.fit is not None)
     (folder / "solver.prototxt").write_text(solver, encoding="utf-8")
+    (folder / "options.toml").write_text(options_of(made, task), encoding="utf-8")
     final = f"{out}/snapshots/{wish.backbone}_best.caffemodel"
     title = backbone.title[0].upper() + backbone.title[1:]
     about = (
@@ -366,6 +372,16 @@ def write_texts(made: Made, weights: Weights | None, folder: Path, boxes: np.nda
     back = os.path.relpath(Path.cwd(), wish.out.resolve()) if not wish.out.is_absolute() else "."
     (folder / "train.sh").write_text(texts.train_script(out, back), encoding="utf-8")
     (folder / "train.sh").chmod(0o755)
+
+
+def options_of(made: Made, task: ssd.Task) -> str:
+    """options.toml: what was chosen, by the user and by the rules."""
+    wish, plan = made.wish, made.plan
+    assert plan is not None
+    chosen = {"size": made.size, "batch": plan.batch * plan.iter_size, "iterations": plan.iterations, "rate": plan.rate}
+    command = ["boxpresso", "new", wish.kind, "--backbone", wish.backbone, "--data", storable(str(wish.data))]
+    command += ["--options", f"{wish.out.as_posix()}/options.toml"]
+    return options_text(shlex.join(command), chosen, {name: getattr(task, name) for name in AUGMENTATIONS})
 
 
 def look(made: Made, deploy: NetParameter, boxes: np.ndarray, weights: Weights | None, folder: Path) -> None:

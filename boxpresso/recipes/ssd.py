@@ -92,6 +92,8 @@ class Task:
         How much a picture is shrunk in training, at most; 1 is not at all.
     patches
         The smallest part of a picture that is cut out in training.
+    mirror, distort
+        Whether pictures are mirrored in training, and their brightness, contrast, hue and saturation changed.
     records
         Whether records are any pictures, grey ones too, and come in a new order each time round.
     folded, average, still
@@ -108,6 +110,8 @@ class Task:
     fresh: str = ""
     expand: float = 4
     patches: float = 0.3
+    mirror: bool = True
+    distort: bool = True
     records: bool = False
     folded: bool = False
     average: float | None = None
@@ -221,14 +225,13 @@ def data(
     records: dict[str, Any] = dict(shuffle=True) if task.records and w.train else {}
     if w.train:
         resize.update(interp_mode=["LINEAR", "AREA", "NEAREST", "CUBIC", "LANCZOS4"])
-        more |= dict(
-            mirror=True,
-            distort_param=dict(
+        more |= dict(mirror=task.mirror)
+        if task.distort:
+            more["distort_param"] = dict(
                 brightness_prob=0.5, brightness_delta=32, contrast_prob=0.5, contrast_lower=0.5, contrast_upper=1.5,
                 hue_prob=0.5, hue_delta=18, saturation_prob=0.5, saturation_lower=0.5, saturation_upper=1.5,
-            ),
-            emit_constraint=dict(emit_type="CENTER"),
-        )  # fmt: skip
+            )  # fmt: skip
+        more |= dict(emit_constraint=dict(emit_type="CENTER"))
         if task.expand > 1:
             more["expand_param"] = dict(prob=0.5, max_expand_ratio=task.expand)
         annotated["batch_sampler"] = samplers(task.patches) if sampled is None else sampled

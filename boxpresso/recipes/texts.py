@@ -162,6 +162,7 @@ Average precision by class, and detection in a picture:
 | solver.prototxt | how it learns: learning rate, iterations, tests, snapshots |
 | train.prototxt, test.prototxt | the net with its data and its loss, or its evaluation |
 | deploy.prototxt | the net for detection |
+| options.toml | what was chosen, for `boxpresso new --options`, after changes too |
 | train.sh | the line that trains, from wherever it is called |
 | train_lmdb, test_lmdb | the pictures and their boxes |
 | train.txt, test.txt | which pictures these are, a path in each line; `boxpresso test` takes them as `--set` |
