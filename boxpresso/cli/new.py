@@ -38,15 +38,22 @@ Its own split into train (trainval) and test (val), by lists or by the names of
 folders, is taken where it has one; else a tenth of the pictures, drawn by
 --seed, is kept for testing. FOLDER may be one file, such as boxes.csv, too.
 
-backbones:
+backbones of ssd:
   mobilenet  MobileNet-SSD, 300x300; best from --weights, such as chuanqi305's
   vgg        SSD over VGG16, 300x300 or --size 512; needs --weights, such as
              VGG_ILSVRC_16_layers_fc_reduced.caffemodel
   small      eight convolutions, 128x128; learns from scratch in minutes
+
+backbones of faster_rcnn and rfcn, whose anchors are fitted to the objects:
+  small      six convolutions, 160x160; learns from scratch
+  mobilenet  MobileNet to conv11, 320x320; best from --weights
+  vgg        VGG16, 448x448; needs --weights, such as VGG_ILSVRC_16_layers or
+             VGG16_faster_rcnn_final.caffemodel
 """
 EPILOG = """\
 examples:
   boxpresso new ssd --backbone small --data shapes
+  boxpresso new faster_rcnn --data shapes
   boxpresso new ssd --backbone mobilenet --classes labels.txt --data VOC2007 \\
       --weights mobilenet_iter_73000.caffemodel --out mine
   boxpresso train --solver mine/solver.prototxt --log mine/train.log
@@ -56,13 +63,13 @@ examples:
 def add_arguments(parser: ArgumentParser) -> None:
     """Adds the arguments of the verb."""
     add = parser.add_argument
-    add("kind", metavar="KIND", choices=("ssd",), help="ssd")
+    add("kind", metavar="KIND", choices=KINDS, help=", ".join(KINDS))
     add("--data", metavar="FOLDER", required=True, help="the pictures and their annotations")
-    text = "mobilenet, vgg or small (default: mobilenet)"
-    add("--backbone", metavar="NAME", choices=("mobilenet", "vgg", "small"), default="mobilenet", help=text)
+    text = "mobilenet, vgg or small (default: mobilenet for ssd, small for the others)"
+    add("--backbone", metavar="NAME", choices=("mobilenet", "vgg", "small"), help=text)
     text = "the classes, one in each line, or a label map (default: those in the data, sorted)"
     add("--classes", metavar="FILE", help=text)
-    add("--out", metavar="FOLDER", help="the folder to write (default: the name of the data, _ssd_ and the backbone)")
+    add("--out", metavar="FOLDER", help="the folder to write (default: DATA_KIND_BACKBONE)")
     text = "a .caffemodel or .h5 to start from; what fits of it is copied, the layers of classes are left fresh"
     add("--weights", metavar="FILE", default="", help=text)
     add("--size", metavar="N", type=arguments.positive, help="the sides of the net's input in pixels")
@@ -73,7 +80,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--test-share", metavar="S", type=part, help=text)
     add("--leave-out-others", action="store_true", help="leave out objects of classes that --classes does not name")
     add("--strict", action="store_true", help="end at the first picture that cannot be used, in place of skipping it")
-    add("--batch", metavar="N", type=arguments.positive, help="pictures in a batch (default: by the backbone)")
+    text = "size, batch, iterations, rate and [augmentation] as TOML, such as the options.toml of a folder that was written"
+    add("--options", metavar="FILE", help=text)
+    add("--batch", metavar="N", type=arguments.positive, help="pictures in an iteration (default: by the backbone)")
     text = "how long to train (default: by the number of pictures)"
     add("--iterations", metavar="N", type=arguments.positive, help=text)
     add("--lr", metavar="R", type=rate, help="the learning rate at the start (default: by the backbone)")
@@ -81,6 +90,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--force", action="store_true", help="replace a folder that was written by this command before")
 
 
+KINDS = ("ssd", "faster_rcnn", "rfcn")  # of recipes.project, slow to import
 FORMATS = (
     "voc",
     "coco",
@@ -92,11 +102,19 @@ FORMATS = (
     "labelstudio",
 )  # of recipes.folders, slow to import
 SHOWN = 5  # lines of each kind of odd box
-UNMATCHED = {  # how objects that overlap no prior differ from the priors, and what helps
-    "small": "are smaller than every prior: cut the pictures into parts, so that they are larger there",
-    "large": "are larger than every prior: give larger sizes in the prior_box_param of the last feature map",
-    "long": "are longer or flatter than the priors: add their aspect_ratio to each prior_box_param",
-    "place": "have a prior's size, but lie between its places: a larger --size has more places",
+UNMATCHED = {  # how objects that overlap no prior, or no anchor, differ from them, and what helps
+    "prior": {
+        "small": "are smaller than every prior: cut the pictures into parts, so that they are larger there",
+        "large": "are larger than every prior: give larger sizes in the prior_box_param of the last feature map",
+        "long": "are longer or flatter than the priors: add their aspect_ratio to each prior_box_param",
+        "place": "have a prior's size, but lie between its places: a larger --size has more places",
+    },
+    "anchor": {
+        "small": "are smaller than every anchor: a larger --size makes them larger, or cut the pictures into parts",
+        "large": "are larger than every anchor: raise the largest of the scales, in all three prototxts",
+        "long": "are longer or flatter than the anchors: change the ratios, in all three prototxts",
+        "place": "have an anchor's size, but lie between its places: a larger --size has more places",
+    },
 }
 
 
@@ -119,18 +137,24 @@ def rate(text: str) -> float:
 def run(args: Namespace) -> int:
     """Writes the folder and says what is in it."""
     from ..labels import BACKGROUND, read_labels
-    from ..recipes.project import Wish, create
+    from ..recipes.options import read_options
+    from ..recipes.project import ARCHITECTURES, Wish, create
 
-    data = Path(args.data)
-    out = Path(args.out or f"{data.resolve().name}_{args.kind}_{args.backbone}")
+    data, backbone = Path(args.data), args.backbone or next(iter(ARCHITECTURES[args.kind].backbones))
+    out = Path(args.out or f"{data.resolve().name}_{args.kind}_{backbone}")
     classes: list[str] = []
     if args.classes:
         names = sorted(read_labels(args.classes).items())
         classes = [name for _, name in names if name.lower() not in BACKGROUND]
+    told, augmentation = read_options(args.options) if args.options else ({}, {})
+    flags = {"size": "size", "batch": "batch", "iterations": "iterations", "rate": "lr"}
+    size, batch, iterations, rate = (  # what the command says comes before what the file says
+        told.get(name) if (value := getattr(args, option)) is None else value for name, option in flags.items()
+    )
     wish = Wish(
-        data, out, args.backbone, args.size, classes, args.classes or "", args.format, args.train, args.test,
-        args.test_share, args.seed, args.leave_out_others, args.weights, args.batch, args.iterations, args.lr, args.strict,
-        args.force,
+        data, out, backbone, size, classes, args.classes or "", args.format, args.train, args.test,
+        args.test_share, args.seed, args.leave_out_others, args.weights, batch, iterations, rate, args.strict,
+        args.force, args.kind, augmentation,
     )  # fmt: skip
     shown: dict[str, Callable[[int, int], None]] = {}
 
@@ -155,12 +179,17 @@ def wrapped(line: str) -> list[str]:
     ]
 
 
+def counted(pictures: int) -> str:
+    """So many pictures, in words."""
+    return "1 picture" if pictures == 1 else f"{pictures} pictures"
+
+
 def describe(made: Made) -> list[str]:
     """What was written, and the next command."""
-    from ..recipes.project import BACKBONES, FRESH
+    from ..recipes.project import FRESH
     from ..tables import table
 
-    wish, plan = made.wish, made.plan
+    wish, plan, shape = made.wish, made.plan, made.architecture.shape
     train, test = made.counts["train"], made.counts["test"]
     lines = [f"{wish.data}: {made.format}, {made.origin}", ""]
     rows = [[name, str(train[label]), str(test[label])] for label, name in enumerate(made.classes, 1)]
@@ -183,15 +212,15 @@ def describe(made: Made) -> list[str]:
     absent = [name for label, name in enumerate(made.classes, 1) if not test[label]]
     if absent:
         lines.append(f"no object to test on is of {listed(absent)}: its average precision counts 0 in the mAP")
-    lines.append(
-        f"net: {BACKBONES[wish.backbone].title}, {made.size}x{made.size}, {made.parameters / 1e6:.2f} M parameters"
-    )
+    lines.append(f"net: {wish.choice.title}, {made.size}x{made.size}, {made.parameters / 1e6:.2f} M parameters")
     ten, half, ninety = made.sides
     lines.append(f"objects there: {half:.0f} pixels (square root of the area); 80 % have {ten:.0f} to {ninety:.0f}")
-    lines.append(f"priors: {made.matched:.1%} of the objects overlap one by 0.5 or more")
+    lines.append(f"{shape}s: {made.matched:.1%} of the objects overlap one by 0.5 or more")
     if made.matched < 0.8:
         lines += [
-            f"  of the others {share:.0%} {UNMATCHED[name]}" for name, share in made.unmatched.items() if share >= 0.1
+            f"  of the others {share:.0%} {UNMATCHED[shape][name]}"
+            for name, share in made.unmatched.items()
+            if share >= 0.1
         ]
     if made.fit is not None:
         fit = made.fit
@@ -203,11 +232,12 @@ def describe(made: Made) -> list[str]:
         lines += [f"  fresh, of another shape: {listed(list(fit.misfits))}"] * bool(fit.misfits)
         lines += [f"  unused of the file: {listed(fit.unused)}"] * bool(fit.unused)
     elif wish.backbone == "vgg":
-        lines.append("VGG16 hardly learns from scratch: give --weights VGG_ILSVRC_16_layers_fc_reduced.caffemodel")
+        file = "VGG_ILSVRC_16_layers_fc_reduced" if wish.kind == "ssd" else "VGG_ILSVRC_16_layers"
+        lines.append(f"VGG16 hardly learns from scratch: give --weights {file}.caffemodel")
     if plan is not None:
         lines.append(
-            f"training: {plan.iterations} iterations of {plan.batch} pictures, {plan.method}, base_lr {plan.rate:g}; mAP every "
-            f"{plan.test_interval}"
+            f"training: {plan.iterations} iterations of {counted(plan.batch * plan.iter_size)}, {plan.method}, "
+            f"base_lr {plan.rate:g}; mAP every {plan.test_interval}"
         )
     lines += [f"the folder of before, with its snapshots, is now {made.kept}"] * bool(made.kept)
     lines = [piece for line in lines for piece in wrapped(line)]

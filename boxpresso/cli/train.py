@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import shlex
 import signal
 import time
@@ -45,6 +46,7 @@ EPILOG = """\
 examples:
   boxpresso train --solver solver.prototxt --weights vgg.caffemodel --log train.log
   boxpresso train photos --minutes 30
+  boxpresso train --solver solver.prototxt --find-lr
 """
 
 
@@ -59,7 +61,10 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--snapshot", metavar="FILE", help="continue from this .solverstate")
     text = "as --snapshot; auto: the newest whole snapshot of snapshot_prefix, if there is any"
     add("--resume", metavar="FILE", help=text, dest="resume")
-    add("--log", metavar="FILE", help="write the log there too (a resumed training continues it)")
+    text = "write the log there too, and its numbers as a table beside it, .csv (a resumed training continues both)"
+    add("--log", metavar="FILE", help=text)
+    text = "write the numbers there for TensorBoard (pip install 'boxpresso[tensorboard]')"
+    add("--tensorboard", metavar="FOLDER", help=text)
     text = (
         "show the curves on http://127.0.0.1:PORT/ while training runs (default: 8090; pip install 'boxpresso[serve]')"
     )
@@ -68,6 +73,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--best", action=BooleanOptionalAction, default=True, help=text)
     text = "end after N tests without a better one, with a snapshot"
     add("--patience", metavar="N", type=arguments.positive, help=text)
+    text = "train some iterations at growing rates, suggest one, and write nothing but a picture beside SOLVER"
+    add("--find-lr", action="store_true", help=text)
     add("--allow-nan", action="store_true", help="go on when the loss is no longer a number")
     add("--deterministic", action="store_true", help="bitwise identical results on every run, on a GPU too")
     arguments.python_layers(parser)
@@ -98,6 +105,7 @@ def run(args: Namespace) -> int:
     from ..train import Solver
     from ..train.progress import Watch, progress
     from ..train.ranks import open_ranks
+    from ..train.rows import TensorBoard
     from ..train.web import need_packages, page
 
     if bool(args.folder) == bool(args.solver):
@@ -110,6 +118,8 @@ def run(args: Namespace) -> int:
     resume = args.snapshot or args.resume
     if args.weights and resume and resume != "auto":
         raise BoxpressoError("--weights and --snapshot (--resume) exclude each other: a snapshot names its own weights")
+    if args.find_lr:
+        return find_lr(args)
     if args.web:
         need_packages()
     ranks = open_ranks()
@@ -124,7 +134,8 @@ def run(args: Namespace) -> int:
                 write_below=args.write_below or None, memory_limit=args.memory_limit, keep_best=args.best,
                 patience=args.patience,
             )  # fmt: skip
-        watch = Watch(solver, args.log, again=bool(resume))
+        sinks = [TensorBoard(args.tensorboard)] if args.tensorboard and ranks.rank == 0 else []
+        watch = Watch(solver, args.log, again=bool(resume), sinks=sinks)
         open_ones.callback(watch.close)
         if args.web and ranks.rank == 0:
             open_ones.enter_context(page(watch, args.web))
@@ -138,6 +149,29 @@ def run(args: Namespace) -> int:
         print(f"to go on: boxpresso train {shlex.quote(args.folder)}")
         return 0
     return tested(project, solver, args)
+
+
+def find_lr(args: Namespace) -> int:
+    """Prints losses by rate and a suggestion, and draws them where matplotlib is installed."""
+    from ..tables import table
+    from ..train.ranks import open_ranks
+    from ..train.rate_range import find_rate
+    from .output import progress
+
+    if args.snapshot or (args.resume and args.resume != "auto"):
+        raise BoxpressoError("--find-lr starts with the solver's weights or --weights, not from a snapshot")
+    if open_ranks().size > 1:
+        raise BoxpressoError("--find-lr is for one process")
+    found = find_rate(
+        args.solver, tell=progress("train: rates"), weights=args.weights.split(",") if args.weights else (),
+        device=args.device, deterministic=args.deterministic, reproducible=args.reproducible,
+        python_layers=args.python_layers, memory_limit=args.memory_limit,
+    )  # fmt: skip
+    print(*table(("rate", "loss", "smoothed"), found.rows(), ">>>"), "", sep="\n")
+    print(f"suggested base_lr: {found.rate:.2g} (the solver has {found.own:g})")
+    if importlib.util.find_spec("matplotlib"):
+        print(f"drawn in {found.draw(Path(args.solver).with_suffix('.rates.png'))}")
+    return 0
 
 
 def prepared(args: Namespace) -> Project:

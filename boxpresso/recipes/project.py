@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
+import shlex
 import shutil
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -25,17 +26,20 @@ from ..net.weights import Weights, read_weights
 from ..net_spec import NetSpec
 from ..proto import NetParameter, files
 from ..proto.errors import BoxpressoError, storable
-from . import folders, pretrained, schedule, ssd, texts
+from . import folders, pretrained, regions, schedule, ssd, texts
+from .options import AUGMENTATIONS, options_text
 
 FRESH = "_new"  # the end of the names of layers that depend on the classes, as in chuanqi305's prototxts
+FITTED = 2000  # objects that anchors are fitted to
 MARK = "boxpresso new"  # in the README.md of a folder that was written here
 Tell = Callable[[str, int, int], None]  # (what, done, all)
 
 
 @dataclass(frozen=True)
 class Backbone:
-    """An architecture: its writer, the size of its input, the smallest that it works with, how `detect` must prepare pictures,
-    and what it is."""
+    """A net: its writer, the size of its input, the smallest that it works with, how `detect` must prepare pictures, what it
+    is, what its `Task` says; and, if it has anchors, which are fitted to the objects, the pixels between their places.
+    """
 
     net: Callable[..., NetSpec]
     size: int
@@ -43,30 +47,78 @@ class Backbone:
     options: str
     title: str
     task: dict[str, Any]
+    stride: int = 0
 
 
-BACKBONES = {
-    "mobilenet": Backbone(
-        ssd.mobile, 300, 96, " --mean 127.5 --scale 0.007843", "MobileNet-SSD (names of chuanqi305's models)",
-        {"average": 0.98},
-    ),
-    "vgg": Backbone(ssd.vgg, 300, 257, " --mean 104,117,123", "SSD over VGG16 (names of the paper's models)", {}),
-    "small": Backbone(
-        ssd.small, 128, 64, "", "a small SSD, which learns from scratch", {"average": 0.98, "expand": 1.5, "patches": 0.5}
-    ),
+@dataclass(frozen=True)
+class Architecture:
+    """A kind of detector.
+
+    Attributes
+    ----------
+    title
+        Its name.
+    shape
+        What it compares objects with: "prior" or "anchor".
+    shapes
+        The priors or anchors of a net: corners (P, 4) as parts of the input.
+    notes
+        The comments of a net's prototxt.
+    backbones
+        By name, the default first.
+    """
+
+    title: str
+    shape: str
+    shapes: Callable[[Net], np.ndarray]
+    notes: Callable[[NetParameter, float, str], dict[str, str]]
+    backbones: dict[str, Backbone]
+
+
+MOBILE, VGG = " --mean 127.5 --scale 0.007843", " --mean 104,117,123"
+SMALL_PATCHES = {"expand": 1.5, "patches": 0.5}  # a small input has no pixels for small objects
+ARCHITECTURES = {
+    "ssd": Architecture("SSD", "prior", ssd.priors_of, ssd.notes, {
+        "mobilenet": Backbone(
+            ssd.mobile, 300, 96, MOBILE, "MobileNet-SSD (names of chuanqi305's models)", {"average": 0.98}
+        ),
+        "vgg": Backbone(ssd.vgg, 300, 257, VGG, "SSD over VGG16 (names of the paper's models)", {}),
+        "small": Backbone(
+            ssd.small, 128, 64, "", "a small SSD, which learns from scratch", {"average": 0.98, **SMALL_PATCHES}
+        ),
+    }),
+    **{
+        kind: Architecture(title, "anchor", regions.anchors_of, regions.notes, {
+            "small": Backbone(
+                partial(net, trunk=regions.SMALL), 160, 64, "", f"a small {title}, which learns from scratch",
+                SMALL_PATCHES, regions.SMALL.stride,
+            ),
+            "mobilenet": Backbone(
+                partial(net, trunk=regions.MOBILE), 320, 96, MOBILE, f"{title} over MobileNet (names of chuanqi305's models)",
+                {"average": 0.98}, regions.MOBILE.stride,
+            ),
+            "vgg": Backbone(
+                partial(net, trunk=regions.VGG), 448, 128, VGG, f"{title} over VGG16 (names of py-faster-rcnn's models)", {},
+                regions.VGG.stride,
+            ),
+        })
+        for kind, title, net in (
+            ("faster_rcnn", "Faster R-CNN", regions.faster_rcnn), ("rfcn", "R-FCN", regions.rfcn)
+        )
+    },
 }  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Wish:
-    """What `boxpresso new ssd` is asked for; None leaves a choice to the rules.
+    """What `boxpresso new` is asked for; None leaves a choice to the rules.
 
     Attributes
     ----------
     data, out
         The folder of pictures, and the one to write.
-    backbone, size
-        A key of `BACKBONES`, and the sides of its input.
+    kind, backbone, size
+        A key of `ARCHITECTURES`, one of its `backbones`, and the sides of its input.
     classes, source
         The classes, or none for those that occur; the file that they are from, for messages.
     format, train, test, share, seed
@@ -81,6 +133,8 @@ class Wish:
         Whether a picture that cannot be used is an error.
     force
         Whether a folder that was written here before is replaced.
+    augmentation
+        In place of those of the backbone: mirror, distort, expand, patches of `ssd.Task`.
     """
 
     data: Path
@@ -101,6 +155,13 @@ class Wish:
     rate: float | None = None
     strict: bool = False
     force: bool = False
+    kind: str = "ssd"
+    augmentation: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def choice(self) -> Backbone:
+        """The backbone that is asked for."""
+        return ARCHITECTURES[self.kind].backbones[self.backbone]
 
 
 @dataclass
@@ -136,6 +197,11 @@ class Made:
     kept: str = ""  # where the folder of before is now
     plan: schedule.Schedule | None = None
 
+    @property
+    def architecture(self) -> Architecture:
+        """Of the net."""
+        return ARCHITECTURES[self.wish.kind]
+
 
 def create(wish: Wish, tell: Tell = lambda what, done, all: None) -> Made:
     """Writes the folder, as a whole or not at all.
@@ -157,7 +223,7 @@ def create(wish: Wish, tell: Tell = lambda what, done, all: None) -> Made:
     BoxpressoError
         For a folder that cannot be used or that exists, classes that do not fit, and weights of another net.
     """
-    backbone = BACKBONES[wish.backbone]
+    backbone = wish.choice
     size = wish.size or backbone.size
     if size < backbone.smallest:
         raise BoxpressoError(f"--size {size} is too small for {wish.backbone}: give {backbone.smallest} or more")
@@ -261,18 +327,25 @@ def record(scene: Scene, options: Options, limit: int, used: list[Scene]) -> tup
 
 def write_texts(made: Made, weights: Weights | None, folder: Path, boxes: np.ndarray) -> None:
     """Writes the prototxts, start.caffemodel, README.md and train.sh, and looks at the net: its parameters and priors."""
-    wish, backbone = made.wish, BACKBONES[made.wish.backbone]
+    wish, backbone = made.wish, made.wish.choice
     out = wish.out.as_posix()
     made.plan = schedule.plan(
-        wish.backbone, made.pictures["train"], made.pictures["test"], weights is not None, batch=wish.batch,
+        wish.kind, wish.backbone, made.pictures["train"], made.pictures["test"], weights is not None, batch=wish.batch,
         iterations=wish.iterations, rate=wish.rate,
     )  # fmt: skip
     task = ssd.Task(
         name="".join(c if c.isalnum() else "_" for c in wish.data.resolve().name) or "own", classes=len(made.classes) + 1,
         sources=(f"{out}/train_lmdb", f"{out}/test_lmdb"), label_map=f"{out}/labelmap.prototxt",
         batches=(made.plan.batch, made.plan.test_batch), fresh=FRESH, records=True,
-        folded=weights is not None and pretrained.is_folded(weights, "conv0"), **backbone.task,
+        folded=weights is not None and pretrained.is_folded(weights, "conv0"),
+        still=weights is not None and bool(backbone.stride), **(backbone.task | wish.augmentation),
     )  # fmt: skip
+    if backbone.stride:  # of at most some thousand objects
+        some = boxes[:: max(1, len(boxes) // FITTED)]
+        anchors = regions.fit_anchors(
+            some, made.size, backbone.stride, lambda a: float((overlaps(some, a) >= 0.5).mean())
+        )
+        task = replace(task, anchors=anchors)
     nets = {kind: backbone.net(kind, made.size, task=task).to_proto() for kind in ("train", "test", "deploy")}
     look(made, nets["deploy"], boxes, weights, folder)
     for kind, net in nets.items():
@@ -280,13 +353,20 @@ def write_texts(made: Made, weights: Weights | None, folder: Path, boxes: np.nda
     pictures = made.pictures["train"], made.pictures["test"]
     solver = texts.solver_text(out, wish.backbone, made.plan, pictures, wish.seed, made.fit is not None)
     (folder / "solver.prototxt").write_text(solver, encoding="utf-8")
+    (folder / "options.toml").write_text(options_of(made, task), encoding="utf-8")
     final = f"{out}/snapshots/{wish.backbone}_best.caffemodel"
     title = backbone.title[0].upper() + backbone.title[1:]
     about = (
         f"{title}, {made.size}x{made.size}, for {pictures[0]} pictures of {storable(str(wish.data))} ({made.origin})."
     )
     text = texts.readme(
-        out, f"{storable(wish.data.resolve().name)}: SSD", made.classes, made.plan, final, backbone.options, about
+        out,
+        f"{storable(wish.data.resolve().name)}: {made.architecture.title}",
+        made.classes,
+        made.plan,
+        final,
+        backbone.options,
+        about,
     )
     (folder / "README.md").write_text(text, encoding="utf-8")
     back = os.path.relpath(Path.cwd(), wish.out.resolve()) if not wish.out.is_absolute() else "."
@@ -294,14 +374,22 @@ def write_texts(made: Made, weights: Weights | None, folder: Path, boxes: np.nda
     (folder / "train.sh").chmod(0o755)
 
 
+def options_of(made: Made, task: ssd.Task) -> str:
+    """options.toml: what was chosen, by the user and by the rules."""
+    wish, plan = made.wish, made.plan
+    assert plan is not None
+    chosen = {"size": made.size, "batch": plan.batch * plan.iter_size, "iterations": plan.iterations, "rate": plan.rate}
+    command = ["boxpresso", "new", wish.kind, "--backbone", wish.backbone, "--data", storable(str(wish.data))]
+    command += ["--options", f"{wish.out.as_posix()}/options.toml"]
+    return options_text(shlex.join(command), chosen, {name: getattr(task, name) for name in AUGMENTATIONS})
+
+
 def look(made: Made, deploy: NetParameter, boxes: np.ndarray, weights: Weights | None, folder: Path) -> None:
-    """Builds the net for detection: its priors against the objects, its parameters, and what fits of given weights."""
+    """Builds the net for detection: its priors or anchors against the objects, its parameters, and what fits of weights."""
     net = Net(deploy, device="cpu", optimize=False)
-    first = next(layer.name for layer in deploy.layer if layer.type == "PriorBox")
-    net.forward(start=first, end="mbox_priorbox")  # the priors follow from the shapes alone
     made.parameters = sum(blob.count for layer in net.layers if layer.type != "BatchNorm" for blob in layer.blobs)
-    priors = np.array(net.blobs["mbox_priorbox"].data, np.float32)[0, 0].reshape(-1, 4)
-    best = np.concatenate([iou(boxes[i : i + 64, None], priors[None]).max(1) for i in range(0, len(boxes), 64)])
+    priors = made.architecture.shapes(net)
+    best = overlaps(boxes, priors)
     made.matched = float((best >= 0.5).mean())
     made.unmatched = reasons(boxes[best < 0.5], priors)
     sides = np.sqrt(np.prod(boxes[:, 2:] - boxes[:, :2], 1)) * made.size
@@ -310,6 +398,15 @@ def look(made: Made, deploy: NetParameter, boxes: np.ndarray, weights: Weights |
     if weights is not None:
         made.fit = pretrained.fit(weights, net, lambda name: name.endswith(FRESH))
         pretrained.save(net, made.fit.copied, folder / "start.caffemodel")
+
+
+def overlaps(boxes: np.ndarray, priors: np.ndarray) -> np.ndarray:
+    """The greatest intersection over union (N,) of each box (N, 4) with a prior (P, 4), both as corners.
+
+    >>> overlaps(np.array([[0, 0, 2, 2.0]]), np.array([[0, 0, 1, 2], [5, 5, 6, 6.0]])).tolist()
+    [0.5]
+    """
+    return np.concatenate([iou(boxes[i : i + 64, None], priors[None]).max(1) for i in range(0, len(boxes), 64)])
 
 
 def reasons(boxes: np.ndarray, priors: np.ndarray) -> dict[str, float]:
@@ -337,26 +434,18 @@ def prototxt(kind: str, net: NetParameter, made: Made) -> str:
         kind
     ]
     names = ", ".join(f"{label} {name}" for label, name in enumerate(made.classes[:20], 1))
-    title = BACKBONES[made.wish.backbone].title
+    title = made.wish.choice.title
     head = f"{title[0].upper()}{title[1:]}, {made.size}x{made.size}, {purpose}.\nLabels: 0 background, {names}"
     head += " .." if len(made.classes) > 20 else ""
     head += f"\nLayers whose names end in {FRESH} depend on the classes: weights of other classes do not fit them."
-    first = next(layer.name for layer in net.layer if layer.name.endswith("_mbox_loc"))
-    prior = next(layer.name for layer in net.layer if layer.type == "PriorBox")
-    notes = {
-        first: "What each feature map predicts: 4 numbers for the box (loc) and a score for each class (conf) of each prior "
-        "of each place.",
-        prior: "The priors: boxes of these sizes in pixels of the input, at each place of a feature map. "
-        f"{made.matched:.1%} of the objects overlap one by 0.5 or more.",
-        "mbox_loss": "The loss: priors that overlap an object by 0.5 learn it; of the others the 3 worst for each of these "
-        "learn the background.",
-        "mbox_conf_reshape": "From predictions to detections.",
-        "detection_eval": "Detections against the truth; the solver computes the mAP from it. Difficult objects do not count.",
-    }
+    notes = made.architecture.notes(net, made.matched, FRESH)
+    batch = "lower it where memory is short" if kind == "train" else "a divisor of the number of pictures"
+    if made.wish.choice.stride:
+        batch = "layers of regions take one picture; iter_size in solver.prototxt sums several"
     fields = {
-        "batch_size": "lower it where memory is short" if kind == "train" else "a divisor of the number of pictures",
+        "batch_size": batch,
         "max_expand_ratio": "shrinks pictures, for small objects",
-        "batch_sampler": "SSD's crops: the whole picture, or a part that overlaps an object",
+        "batch_sampler": "the whole picture, or a part of it that overlaps an object",
     }  # fmt: skip
     return texts.commented(net, head, notes, fields if kind != "deploy" else None)
 

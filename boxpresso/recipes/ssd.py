@@ -10,8 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from ..net import Net
 from ..net_spec import L, NetSpec
-from ..proto import TEST, TRAIN
+from ..proto import TEST, TRAIN, NetParameter
 from .trunks import Writer, mobilenet, normed, vgg16
 
 
@@ -89,10 +92,14 @@ class Task:
         How much a picture is shrunk in training, at most; 1 is not at all.
     patches
         The smallest part of a picture that is cut out in training.
+    mirror, distort
+        Whether pictures are mirrored in training, and their brightness, contrast, hue and saturation changed.
     records
         Whether records are any pictures, grey ones too, and come in a new order each time round.
-    folded, average
+    folded, average, still
         As for `trunks.Writer`.
+    anchors
+        Of a net that proposes regions: sides as parts of the input's, and ratios height / width; None for the usual ones.
     """
 
     name: str = "VOC0712"
@@ -103,9 +110,13 @@ class Task:
     fresh: str = ""
     expand: float = 4
     patches: float = 0.3
+    mirror: bool = True
+    distort: bool = True
     records: bool = False
     folded: bool = False
     average: float | None = None
+    still: bool = False
+    anchors: tuple[tuple[float, ...], tuple[float, ...]] | None = None
 
 
 VOC = Task()
@@ -201,8 +212,10 @@ def scaled(heads: list[Head], factor: float) -> list[Head]:
     return [head._replace(small=small, large=large, step=None) for head, (small, large) in zip(heads, grown)]
 
 
-def data(w: Writer, size: int, transform: dict[str, Any], task: Task) -> None:
-    """Images (N, 3, size, size) and, unless for deploy, the truth (1, 1, objects, 8)."""
+def data(
+    w: Writer, size: int, transform: dict[str, Any], task: Task, sampled: list[dict[str, Any]] | None = None
+) -> None:
+    """Images (N, 3, size, size) and, unless for deploy, the truth (1, 1, objects, 8). sampled: in place of SSD's patches."""
     if w.kind == "deploy":
         w.n.data = L.Input(shape=dict(dim=[1, 3, size, size]))
         return
@@ -212,17 +225,16 @@ def data(w: Writer, size: int, transform: dict[str, Any], task: Task) -> None:
     records: dict[str, Any] = dict(shuffle=True) if task.records and w.train else {}
     if w.train:
         resize.update(interp_mode=["LINEAR", "AREA", "NEAREST", "CUBIC", "LANCZOS4"])
-        more |= dict(
-            mirror=True,
-            distort_param=dict(
+        more |= dict(mirror=task.mirror)
+        if task.distort:
+            more["distort_param"] = dict(
                 brightness_prob=0.5, brightness_delta=32, contrast_prob=0.5, contrast_lower=0.5, contrast_upper=1.5,
                 hue_prob=0.5, hue_delta=18, saturation_prob=0.5, saturation_lower=0.5, saturation_upper=1.5,
-            ),
-            emit_constraint=dict(emit_type="CENTER"),
-        )  # fmt: skip
+            )  # fmt: skip
+        more |= dict(emit_constraint=dict(emit_type="CENTER"))
         if task.expand > 1:
             more["expand_param"] = dict(prob=0.5, max_expand_ratio=task.expand)
-        annotated["batch_sampler"] = samplers(task.patches)
+        annotated["batch_sampler"] = samplers(task.patches) if sampled is None else sampled
     source, batch = task.sources[not w.train], task.batches[not w.train]
     w.n.data, w.n.label = L.AnnotatedData(
         ntop=2,
@@ -235,8 +247,13 @@ def data(w: Writer, size: int, transform: dict[str, Any], task: Task) -> None:
 
 def samplers(smallest: float = 0.3) -> list[dict[str, Any]]:
     """The whole image, or a patch that overlaps an object by 0.1, 0.3, .. at least, or any patch."""
-    patch = dict(min_scale=smallest, max_scale=1, min_aspect_ratio=0.5, max_aspect_ratio=2)
     limits = [dict(min_jaccard_overlap=o) for o in (0.1, 0.3, 0.5, 0.7, 0.9)] + [dict(max_jaccard_overlap=1.0)]
+    return limited(smallest, limits)
+
+
+def limited(smallest: float, limits: list[dict[str, float]]) -> list[dict[str, Any]]:
+    """The whole image, or a patch within one of the limits."""
+    patch = dict(min_scale=smallest, max_scale=1, min_aspect_ratio=0.5, max_aspect_ratio=2)
     tried = [dict(sampler=patch, sample_constraint=limit, max_trials=50, max_sample=1) for limit in limits]
     return [dict(max_trials=1, max_sample=1), *tried]
 
@@ -274,12 +291,40 @@ def finish(w: Writer, heads: list[Head], task: Task, kernel: int = 3) -> NetSpec
         num_classes=classes, share_location=True, background_label_id=0, code_type="CENTER_SIZE",
         nms_param=dict(nms_threshold=0.45, top_k=400), keep_top_k=200, confidence_threshold=0.01,
     )  # fmt: skip
+    return evaluated(w, task)
+
+
+def evaluated(w: Writer, task: Task) -> NetSpec:
+    """The net, with the evaluation of detection_out where it is one for testing."""
     if w.kind == "test":
-        n.detection_eval = L.DetectionEvaluate(
-            n.detection_out, n.label, include=dict(phase=TEST), num_classes=classes, background_label_id=0,
+        w.n.detection_eval = L.DetectionEvaluate(
+            w.n.detection_out, w.n.label, include=dict(phase=TEST), num_classes=task.classes, background_label_id=0,
             overlap_threshold=0.5, evaluate_difficult_gt=False,
         )  # fmt: skip
-    return n
+    return w.n
+
+
+def priors_of(net: Net) -> np.ndarray:
+    """The priors of a net: corners (P, 4) as parts of the input. They follow from the shapes alone."""
+    first = next(layer.name for layer in net.layers if layer.type == "PriorBox")
+    net.forward(start=first, end="mbox_priorbox")
+    return np.array(net.blobs["mbox_priorbox"].data[0, 0], np.float32).reshape(-1, 4)
+
+
+def notes(net: NetParameter, matched: float, fresh: str) -> dict[str, str]:
+    """{name of a layer: the comment before it} for a net's prototxt; matched: the share of objects that overlap a prior."""
+    first = next(layer.name for layer in net.layer if layer.name.endswith("_mbox_loc"))
+    prior = next(layer.name for layer in net.layer if layer.type == "PriorBox")
+    return {
+        first: "What each feature map predicts: 4 numbers for the box (loc) and a score for each class (conf) of each prior "
+        "of each place.",
+        prior: "The priors: boxes of these sizes in pixels of the input, at each place of a feature map. "
+        f"{matched:.1%} of the objects overlap one by 0.5 or more.",
+        "mbox_loss": "The loss: priors that overlap an object by 0.5 learn it; of the others the 3 worst for each of these "
+        "learn the background.",
+        "mbox_conf_reshape": "From predictions to detections.",
+        "detection_eval": "Detections against the truth; the solver computes the mAP from it. Difficult objects do not count.",
+    }
 
 
 def flat_head(w: Writer, head: Head, name: str, values: int, kernel: int) -> Any:

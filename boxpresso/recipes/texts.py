@@ -75,11 +75,17 @@ def commented(net: NetParameter, head: str, notes: Mapping[str, str], fields: Ma
 
 def solver_text(folder: str, backbone: str, plan: Schedule, pictures: tuple[int, int], seed: int, start: bool) -> str:
     """The solver prototxt; start: whether start.caffemodel lies in the folder."""
-    epochs = plan.iterations * plan.batch / pictures[0]
+    together = plan.batch * plan.iter_size
+    epochs = plan.iterations * together / pictures[0]
     method = {
         "Adam": 'type: "Adam"\nmomentum: 0.9\nmomentum2: 0.999\n',
         "SGD": 'type: "SGD"\nmomentum: 0.9\n',
     }[plan.method]
+    summed = (
+        f"iter_size: {plan.iter_size}  # batches whose gradients are summed before an update\n"
+        if plan.iter_size > 1
+        else ""
+    )
     weights = f"weights: {quoted(f'{folder}/start.caffemodel')}  # what fits of the given weights\n" if start else ""
     return f"""\
 # boxpresso train --solver {shlex.quote(f"{folder}/solver.prototxt")}    (from the folder in which `boxpresso new` ran)
@@ -95,10 +101,10 @@ ap_version: "MaxIntegral"  # VOC's since 2010; "11point" is VOC2007's
 show_per_class_result: true  # class1 is label 1 of labelmap.prototxt
 
 # How it learns. If the loss does not fall, or becomes nan, divide base_lr by 3 to 10.
-{method}base_lr: {plan.rate:g}
+{method}{summed}base_lr: {plan.rate:g}
 lr_policy: "poly"  # falls to 0 in a straight line
 power: 1
-max_iter: {plan.iterations}  # {epochs:.0f} times all {pictures[0]} pictures of train_lmdb, in batches of {plan.batch}
+max_iter: {plan.iterations}  # {epochs:.0f} times all {pictures[0]} pictures of train_lmdb, in batches of {together}
 weight_decay: {plan.decay:g}
 random_seed: {seed}
 
@@ -156,6 +162,7 @@ Average precision by class, and detection in a picture:
 | solver.prototxt | how it learns: learning rate, iterations, tests, snapshots |
 | train.prototxt, test.prototxt | the net with its data and its loss, or its evaluation |
 | deploy.prototxt | the net for detection |
+| options.toml | what was chosen, for `boxpresso new --options`, after changes too |
 | train.sh | the line that trains, from wherever it is called |
 | train_lmdb, test_lmdb | the pictures and their boxes |
 | train.txt, test.txt | which pictures these are, a path in each line; `boxpresso test` takes them as `--set` |

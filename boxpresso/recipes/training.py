@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from ..train import Solver
 from . import schedule, texts
 from .project import MARK, Made, Tell, Wish, create
 
-BACKBONE = "small"  # learns from nothing
+KIND, BACKBONE = "ssd", "small"  # learns from nothing
 SHARE = 0.9  # of the minutes, for iterations and tests; the rest is for compiling, snapshots and the report
 WARM, TIMED = 3, 10  # iterations before the measured ones, and of these
 
@@ -60,15 +61,22 @@ def project_of(folder: Path, tell: Tell = lambda what, done, all: None) -> Proje
     return Project(out, folder, create(Wish(folder, out, BACKBONE), tell))
 
 
-def fit(project: Project, minutes: float, device: str | None = None) -> schedule.Schedule:
+Clock = Callable[[], float]  # seconds
+
+
+def fit(
+    project: Project, minutes: float, device: str | None = None, clock: Clock = time.perf_counter
+) -> schedule.Schedule:
     """Measures some iterations and a test, and gives a new project's solver prototxt as many iterations as the minutes hold.
+
+    clock: whose minutes; `time.process_time` counts those of the processor.
 
     Raises BoxpressoError where they do not hold a hundredth of the iterations of the project's own schedule.
     """
     made = project.made
     assert made is not None
     assert made.plan is not None
-    round_time, test_time = measured(project.solver, device)
+    round_time, test_time = measured(project.solver, device, clock)
     pictures = made.pictures["train"], made.pictures["test"]
     plan = made.plan
     for _ in range(3):  # the number of tests follows from that of iterations
@@ -81,7 +89,7 @@ def fit(project: Project, minutes: float, device: str | None = None) -> schedule
                 f"{minutes:g} minutes hold {max(count, 0)} iterations of {round_time:.2f} s beside {tests} tests of "
                 f"{test_time:.1f} s; --minutes {need / SHARE / 60:.0f} would hold a tenth of the usual {made.plan.iterations}"
             )
-        plan = schedule.plan(BACKBONE, *pictures, pretrained=False, batch=plan.batch, iterations=count)
+        plan = schedule.plan(KIND, BACKBONE, *pictures, pretrained=False, batch=plan.batch, iterations=count)
     text = texts.solver_text(project.folder.as_posix(), BACKBONE, plan, pictures, made.wish.seed, False)
     with files.replacing(project.solver) as part:
         part.write_text(text, encoding="utf-8")
@@ -89,7 +97,7 @@ def fit(project: Project, minutes: float, device: str | None = None) -> schedule
     return plan
 
 
-def measured(path: Path, device: str | None) -> tuple[float, float]:
+def measured(path: Path, device: str | None, clock: Clock = time.perf_counter) -> tuple[float, float]:
     """Seconds of an iteration and of a whole test, of a solver whose weights are then forgotten."""
     param = read_solver(path)
     param.display = 0
@@ -98,8 +106,8 @@ def measured(path: Path, device: str | None) -> tuple[float, float]:
         param.test_interval = param.max_iter + 1
         solver = Solver(param, device=device, log=lambda line: None)
         solver.step(WARM)
-        start = time.perf_counter()
+        start = clock()
         solver.step(TIMED)
-        middle = time.perf_counter()
+        middle = clock()
         solver.test()
-        return (middle - start) / TIMED, time.perf_counter() - middle
+        return (middle - start) / TIMED, clock() - middle

@@ -29,6 +29,8 @@ class Writer:
         BatchNorm was folded into the convolutions.
     average
         The moving_average_fraction of BatchNorm; None leaves Caffe's 0.999.
+    still
+        Whether BatchNorm keeps the statistics that it came with, and Scale its weights: for batches of one picture.
 
     Raises
     ------
@@ -45,12 +47,18 @@ class Writer:
     """
 
     def __init__(
-        self, name: str, kind: str, width: float = 1.0, folded: bool = False, average: float | None = None
+        self,
+        name: str,
+        kind: str,
+        width: float = 1.0,
+        folded: bool = False,
+        average: float | None = None,
+        still: bool = False,
     ) -> None:
         if kind not in KINDS:
             raise ValueError(f"kind is one of {', '.join(KINDS)}, got {kind!r}")
         self.n, self.kind, self.train, self.width = NetSpec(name=name), kind, kind == "train", width
-        self.folded, self.average = folded, average
+        self.folded, self.average, self.still = folded, average, still
 
     def wide(self, channels: int) -> int:
         """Channels of a trunk at this width: a multiple of 4, at least 8."""
@@ -190,12 +198,12 @@ def bottleneck(
     return w.relu(f"res{name}_relu", w.n[f"res{name}"])
 
 
-def mobilenet(w: Writer, image: Any) -> Any:
-    """Conv0 to conv13 of MobileNet (Howard et al. 2017), at 1/32 of the image; conv11 is at 1/16."""
+def mobilenet(w: Writer, image: Any, last: int = 13) -> Any:
+    """Conv0 to conv13, or another last one, of MobileNet (Howard et al. 2017), at 1/32 of the image; conv11 is at 1/16."""
     top = normed(w, "conv0", image, w.wide(32), 3, stride=2)
     plan = [(64, 1), (128, 2), (128, 1), (256, 2), (256, 1), (512, 2), *[(512, 1)] * 5, (1024, 2), (1024, 1)]
     before = w.wide(32)
-    for i, (channels, stride) in enumerate(plan, 1):
+    for i, (channels, stride) in enumerate(plan[:last], 1):
         top = normed(w, f"conv{i}/dw", top, before, 3, stride=stride, group=before)
         before = w.wide(channels)
         top = normed(w, f"conv{i}", top, before, 1)
@@ -207,4 +215,4 @@ def normed(w: Writer, name: str, bottom: Any, outputs: int, kernel: int, **field
     if w.folded:
         return w.conv(name, bottom, outputs, kernel, relu=f"{name}/relu", filler=dict(type="msra"), **fields)
     top = w.conv(name, bottom, outputs, kernel, bias=False, filler=dict(type="msra"), **fields)
-    return w.relu(f"{name}/relu", w.norm(f"{name}/bn", f"{name}/scale", top))
+    return w.relu(f"{name}/relu", w.norm(f"{name}/bn", f"{name}/scale", top, learns=not w.still))

@@ -71,6 +71,7 @@ class Reader:
     --------
     >>> reader = Reader()
     >>> reader.feed("I1122 03:28:20.1 7 solver.py:1] Iteration 100 (9 iter/s, 2s/18 iters), loss = 0.5")
+    ('loss', 100, 0.5)
     >>> reader.curves.loss, reader.curves.speed
     ([(100, 0.5)], [(100, 9.0)])
     """
@@ -79,16 +80,18 @@ class Reader:
         self.curves = Curves()
         self.testing: tuple[int, int] | None = None  # iteration and net of the test that is being logged
 
-    def feed(self, line: str) -> None:
-        """Takes one line of the log."""
+    def feed(self, line: str) -> tuple[str, int, float] | None:
+        """Takes one line of the log; returns the number that it says: "loss", "lr" or "test NAME", iteration, value."""
         curves = self.curves
         if (match := ITERATION.search(line)) and (losses := LOSS.findall(line, match.end())):
             curves.loss.append((int(match[1]), float(losses[-1])))
             curves.end = ""  # a training that goes on in the same log
-            if match := SPEED.search(line):
-                curves.speed.append((int(match[1]), float(match[2])))
+            if speed := SPEED.search(line):
+                curves.speed.append((int(speed[1]), float(speed[2])))
+            return ("loss", *curves.loss[-1])
         elif match := RATE.search(line):
             curves.rate.append((int(match[1]), float(match[2])))
+            return ("lr", *curves.rate[-1])
         elif match := TESTING.search(line):
             self.testing = int(match[1]), int(match[2])
         elif self.testing and (match := OUTPUT.search(line) or CLASS.search(line)):
@@ -97,8 +100,10 @@ class Reader:
             name = (match[3] if table is curves.classes else None) or match[1]
             name = name if net == 0 else f"{name} (net {net})"
             table.setdefault(name, []).append((at, float(match[2])))
+            return (f"test {name}", *table[name][-1])
         elif match := END.search(line):
             curves.end = match[1]
+        return None
 
 
 def read_curves(lines: Iterable[str]) -> Curves:

@@ -14,6 +14,7 @@ from ..layers.data.batches import BatchLayer
 from ..proto.errors import BoxpressoError
 from .curves import Curves, Points, Reader
 from .log import glog_line
+from .rows import CsvFile, Rows, Sink, beside
 from .solver import Solver
 
 LONGEST, SHORTEST = 40, 8  # of the bar, in columns
@@ -34,6 +35,8 @@ class Watch:
         A file for the log, too.
     again
         Whether the file is continued, not written anew.
+    sinks
+        Where the numbers go as rows, beside PATH.csv where there is a path; see `train.rows`.
 
     Attributes
     ----------
@@ -48,7 +51,9 @@ class Watch:
         Where the file cannot be written.
     """
 
-    def __init__(self, solver: Solver, path: str | None = None, again: bool = False) -> None:
+    def __init__(
+        self, solver: Solver, path: str | None = None, again: bool = False, sinks: Sequence[Sink] = ()
+    ) -> None:
         self.solver, self.first, self.plain = solver, solver.ranks.rank == 0, solver.log
         self.reader, self.lock, self.lines = Reader(), threading.Lock(), deque[str](maxlen=200)
         self.total, self.images = solver.param.max_iter, images_each(solver)
@@ -56,6 +61,7 @@ class Watch:
         self.started: tuple[int, float] | None = None  # iteration and time of the first display
         self.writing, self.waiting = False, deque[str]()  # lines that are to be written by who writes now
         self.file = None
+        self.rows = Rows(sinks)
         if not self.first:
             return
         if path:
@@ -63,6 +69,11 @@ class Watch:
                 self.file = open(path, "a" if again else "w", encoding="utf-8")  # noqa: SIM115  (for the whole training)
             except OSError as error:
                 raise BoxpressoError(f"cannot write the log {path}: {error.strerror or error}") from error
+            try:
+                self.rows.sinks.append(CsvFile(beside(path), again))
+            except BoxpressoError:
+                self.file.close()
+                raise
         solver.log = self
 
     def __call__(self, line: str) -> None:
@@ -89,8 +100,10 @@ class Watch:
     def write_now(self, line: str) -> None:
         self.plain(line)
         with self.lock:
-            self.reader.feed(line)
+            number = self.reader.feed(line)
             self.lines.append(glog_line(line))
+        if number is not None:
+            self.rows.add(*number)
         if self.file is not None:
             try:
                 print(self.lines[-1], file=self.file, flush=True)
@@ -147,6 +160,7 @@ class Watch:
             self.write_now(self.waiting.popleft())
         if self.first:
             self.solver.log = self.plain
+            self.rows.close()
         if self.file is not None:
             self.file.close()
 

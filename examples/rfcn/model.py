@@ -9,14 +9,12 @@ for the regions `rois` (R, 5). In the deformable form the 3 x 3 convolutions of 
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 from boxpresso import L, NetSpec
+from boxpresso.recipes.regions import propose, vote
 
-from ..faster_rcnn.model import CLASSES, STRIDE, inputs, propose
+from ..faster_rcnn.model import CLASSES, inputs
 from ..trunks import Writer, resnet50_last, resnet50_stem, write
-
-BINS = 7
 
 
 def net(kind: str, width: float = 1.0, size: tuple[int, int] = (600, 800), deformable: bool = False) -> NetSpec:
@@ -37,34 +35,6 @@ def net(kind: str, width: float = 1.0, size: tuple[int, int] = (600, 800), defor
     else:
         n.cls_prob = L.Softmax(n.cls_score)
     return n
-
-
-def vote(
-    w: Writer, what: str, feature: Any, regions: Any, outputs: int, deformable: bool = False, bins: int = BINS,
-    stride: int = STRIDE,
-) -> None:  # fmt: skip
-    """`outputs` numbers for each region: the mean of its bins x bins bins, each of which has channels of its own.
-
-    In the deformable form the bins are moved by what a first pooling says: for scores every class moves by itself.
-    """
-    n, name = w.n, {"cls": "cls_score", "bbox": "bbox_pred"}[what]
-    top = w.conv(f"rfcn_{what}", feature, bins * bins * outputs, 1, filler=dict(type="gaussian", std=0.01))
-    fields: dict[str, Any] = dict(group_size=bins, spatial_scale=1 / stride)
-    if deformable:
-        moves = 2 * outputs if what == "cls" else 2
-        zero = dict(type="constant", value=0)
-        w.conv(f"rfcn_{what}_offset_t", feature, bins * bins * moves, 1, filler=zero)
-        fields |= dict(pooled_size=bins, part_size=bins, sample_per_part=4)
-        n[f"rfcn_{what}_offset"] = L.DeformablePSROIPooling(
-            n[f"rfcn_{what}_offset_t"], regions, output_dim=moves, no_trans=True, **fields
-        )
-        moved = n[f"rfcn_{what}_offset"]
-        pooled = L.DeformablePSROIPooling(top, regions, moved, output_dim=outputs, trans_std=0.1, **fields)
-    else:
-        pooled = L.PSROIPooling(top, regions, output_dim=outputs, **fields)
-    n[f"psroipooled_{what}_rois"] = pooled
-    n[f"ave_{what}_rois"] = L.Pooling(pooled, pool="AVE", kernel_size=bins, stride=bins)
-    n[name] = L.Reshape(n[f"ave_{what}_rois"], shape=dict(dim=[-1, outputs]))
 
 
 NETS = {"resnet50": net, "resnet50_deformable": partial(net, deformable=True)}

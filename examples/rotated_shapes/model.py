@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from boxpresso import L, NetSpec
+from boxpresso.recipes.regions import finish, propose, two_small
 
-from ..faster_rcnn.model import finish, propose
-from ..shapes_faster_rcnn.model import MSRA, STRIDE, convolutions, two_small
+from ..shapes_faster_rcnn.model import MSRA, STRIDE, convolutions
 from ..trunks import Writer
 from .scenes import LABELS, SIZE
 

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from boxpresso import L, NetSpec
+from boxpresso.recipes.regions import finish, propose, two_small
 
-from ..faster_rcnn.model import finish, propose
 from ..trunks import Writer
 
 CLASSES = ("circle", "box", "triangle")
@@ -70,14 +70,6 @@ def net(kind: str, scenes: str = SCENES) -> NetSpec:
         top, regions, pooled_h=7, pooled_w=7, spatial_scale=1 / STRIDE, sampling_ratio=2, aligned=True
     )
     return finish(w, two_small(w, n.roi_align), len(CLASSES) + 1)
-
-
-def two_small(w: Writer, top: Any) -> Any:
-    """Fc6 and fc7 of 128 outputs."""
-    for i in (6, 7):
-        w.n[f"fc{i}"] = L.InnerProduct(top, num_output=128, **w.learning(True, True, MSRA))
-        top = w.relu(f"relu_fc{i}", w.n[f"fc{i}"])
-    return top
 
 
 if __name__ == "__main__":

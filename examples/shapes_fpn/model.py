@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from boxpresso import L, NetSpec
+from boxpresso.recipes.regions import finish, said, two_small
 
-from ..faster_rcnn.model import finish, said
-from ..shapes_faster_rcnn.model import CLASSES, MSRA, read_scenes, two_small
+from ..shapes_faster_rcnn.model import CLASSES, MSRA, read_scenes
 from ..trunks import Writer
 
 STRIDES = (4, 8, 16, 32)

@@ -11,16 +11,14 @@ the greatest loss are learned from (online hard example mining).
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from boxpresso import L, NetSpec
+from boxpresso.recipes.regions import mined, propose, vote
 
-from ..faster_rcnn.model import propose
-from ..rfcn.model import vote
 from ..shapes_faster_rcnn.model import ANCHORS, CLASSES, DRAWN, MSRA, PROPOSALS, STRIDE, trunk
 from ..trunks import Writer
 
-BINS, HARD = 3, 48
+BINS = 3
 SCENES = "examples/shapes_rfcn/work/scenes"  # where train.py puts them, seen from the repository's root
 
 # What the layers are told: all regions, and one box for whatever the object is. Offsets are learned in parts of their
@@ -43,46 +41,6 @@ def net(kind: str, scenes: str = SCENES) -> NetSpec:
     else:
         w.n.cls_prob = L.Softmax(w.n.cls_score)
     return w.n
-
-
-def mined(w: Writer, hard: int = HARD) -> None:
-    """The losses of the `hard` regions that have the greatest, as R-FCN's own train nets write them."""
-    n = w.n
-
-    def still(count: int) -> dict[str, Any]:
-        return dict(propagate_down=[False] * count)
-
-    n.temp_loss_cls, n.temp_prob_cls, n.per_roi_loss_cls = L.SoftmaxWithLossOHEM(
-        n.cls_score, n.labels, name="per_roi_loss_cls", ntop=3, loss_weight=[0, 0, 0], **still(2)
-    )
-    n.temp_loss_bbox, n.per_roi_loss_bbox = L.SmoothL1LossOHEM(
-        n.bbox_pred,
-        n.bbox_targets,
-        n.bbox_inside_weights,
-        name="per_roi_loss_bbox",
-        ntop=2,
-        loss_weight=[0, 0],
-        **still(3),
-    )
-    n.per_roi_loss = L.Eltwise(n.per_roi_loss_cls, n.per_roi_loss_bbox, **still(2))
-    n.labels_ohem, n.bbox_loss_weights_ohem = L.BoxAnnotatorOHEM(
-        n.rois,
-        n.per_roi_loss,
-        n.labels,
-        n.bbox_inside_weights,
-        name="annotator_detector",
-        ntop=2,
-        roi_per_img=hard,
-        **still(4),
-    )
-    n.silence = L.Silence(n.bbox_outside_weights, n.temp_loss_cls, n.temp_prob_cls, n.temp_loss_bbox, ntop=0)
-    n.loss_cls = L.SoftmaxWithLoss(
-        n.cls_score, n.labels_ohem, propagate_down=[True, False], loss_weight=1, loss_param=dict(ignore_label=-1)
-    )
-    n.loss_bbox = L.SmoothL1LossOHEM(
-        n.bbox_pred, n.bbox_targets, n.bbox_loss_weights_ohem, propagate_down=[True, False, False], loss_weight=1,
-        loss_param=dict(normalization="PRE_FIXED", pre_fixed_normalizer=hard),
-    )  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -135,13 +135,13 @@ def test_the_prototxts_are_read_strictly_and_say_what_they_are(backbone, drawn, 
     task = ssd.Task(
         "voc", 4, ("my data/train_lmdb", "my data/test_lmdb"), "my data/labelmap.prototxt",
         (read_net("my data/train.prototxt").layer[0].data_param.batch_size, 2), "_new", records=True,
-        **project.BACKBONES[backbone].task,
+        **project.ARCHITECTURES["ssd"].backbones[backbone].task,
     )  # fmt: skip
     for kind in ("train", "test", "deploy"):
         text = Path(f"my data/{kind}.prototxt").read_text()
         assert "# What each feature map predicts" in text
-        size = project.BACKBONES[backbone].size
-        assert parse_net(text, strict=True) == parse_net(str(project.BACKBONES[backbone].net(kind, size, task=task)))
+        chosen = project.ARCHITECTURES["ssd"].backbones[backbone]
+        assert parse_net(text, strict=True) == parse_net(str(chosen.net(kind, chosen.size, task=task)))
     assert "# lower it where memory is short" in Path("my data/train.prototxt").read_text()
     param = read_solver("my data/solver.prototxt")
     assert (param.eval_type, param.test_iter[0], param.max_iter % param.test_interval) == ("detection", 1, 0)
@@ -477,22 +477,26 @@ def test_a_folder_that_exists(voc, capsys, monkeypatch):
     assert sorted(p.name for p in Path().iterdir()) == ["m", "m.1", "own"]
 
 
-@pytest.mark.parametrize("backbone", list(schedule.RULES))
+@pytest.mark.parametrize(
+    ("kind", "backbone"), [(kind, name) for kind, rules in schedule.RULES.items() for name in rules]
+)
 @pytest.mark.parametrize("pretrained", [False, True])
-def test_schedules_are_sensible(backbone, pretrained):
+def test_schedules_are_sensible(kind, backbone, pretrained):
+    rule = schedule.RULES[kind][backbone]
     for train in (1, 7, 40, 300, 5000, 100000):
         for test in (1, 13, 60, 4952):
-            plan = schedule.plan(backbone, train, test, pretrained)
+            plan = schedule.plan(kind, backbone, train, test, pretrained)
             assert plan.test_batch * plan.test_iter == test
-            assert 1 <= plan.batch <= train
-            most = max(schedule.RULES[backbone].most, plan.test_interval)
-            assert schedule.RULES[backbone].fewest <= plan.iterations <= most * 1.1
+            assert 1 <= plan.batch * plan.iter_size <= train
+            assert max(plan.batch, plan.test_batch) <= (rule.at_once or 16)
+            most = max(rule.most, plan.test_interval)
+            assert rule.fewest <= plan.iterations <= most * 1.1
             assert (plan.test_interval + 50) * plan.batch >= test
             assert plan.iterations % plan.test_interval == plan.test_interval % plan.display == 0
             assert plan.snapshot % plan.test_interval == 0
-    few = schedule.plan(backbone, 40, 4, pretrained, iterations=5, batch=3, rate=0.5)
-    assert (few.iterations, few.batch, few.rate, few.iterations % few.test_interval) == (5, 3, 0.5, 0)
-    assert schedule.plan(backbone, 40, 4, pretrained, iterations=350).test_interval == 25
+    few = schedule.plan(kind, backbone, 40, 4, pretrained, iterations=5, batch=3, rate=0.5)
+    assert (few.iterations, few.batch * few.iter_size, few.rate, few.iterations % few.test_interval) == (5, 3, 0.5, 0)
+    assert schedule.plan(kind, backbone, 40, 4, pretrained, iterations=350).test_interval in (25, 35, 50)
 
 
 def large_shapes(root: Path, count: int) -> None:

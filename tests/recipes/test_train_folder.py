@@ -34,7 +34,7 @@ def photos(monkeypatch, tmp_path):
 
 
 def measured_as(monkeypatch, *seconds: float) -> None:
-    monkeypatch.setattr(training, "measured", lambda path, device: seconds)
+    monkeypatch.setattr(training, "measured", lambda path, device, clock: seconds)
 
 
 def test_from_pictures_to_a_report(photos, monkeypatch, capsys):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import csv
 import json
 import os
 import re
 import shutil
 import socket
+import sys
 import threading
 import time
 from pathlib import Path
@@ -17,7 +19,7 @@ import pytest
 from boxpresso import Solver
 from boxpresso.__main__ import main
 from boxpresso.proto import BoxpressoError, BoxpressoWarning
-from boxpresso.train import curves, web
+from boxpresso.train import curves, rows, web
 from boxpresso.train.progress import Watch
 from boxpresso.train.web import page, policy, state
 
@@ -295,3 +297,88 @@ def test_the_window_is_for_a_display(monkeypatch):
     pyplot.close(figure)
     assert not alive(0.15)
     pyplot.ioff()
+
+
+# The numbers as rows
+
+
+def table(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_the_log_has_a_table_beside_it(solver, tmp_path, capsys):
+    """Trained to 40, then again from the snapshot at 20, by hand: the rows after it are replaced."""
+    solver.write_text(solver.read_text() + " snapshot: 20")
+    log = tmp_path / "train.log"
+    assert main(["train", "--solver", str(solver), "--log", str(log)]) == 0
+    before = table(tmp_path / "train.csv")
+    assert [int(row["iteration"]) for row in before] == [0, 10, 20, 30, 40]
+    read = curves.read_curves(log.read_text().splitlines())
+    for name, points in {
+        "loss": read.loss,
+        "lr": read.rate,
+        **{f"test {name}": points for name, points in read.tests.items()},
+    }.items():
+        by = {int(row["iteration"]): float(row[name]) for row in before if row[name]}
+        assert by == dict(points)
+    seconds = [float(row["seconds"]) for row in before]
+    assert seconds == sorted(seconds)
+
+    (tmp_path / "snap_iter_40.solverstate").unlink()
+    assert main(["train", "--solver", str(solver), "--log", str(log), "--resume", "auto"]) == 0
+    again = table(tmp_path / "train.csv")
+    assert [int(row["iteration"]) for row in again] == [0, 10, 20, 30, 40]
+    assert again[:2] == before[:2]
+    assert float(again[2]["seconds"]) >= float(before[1]["seconds"])
+    assert [row["loss"] for row in again[3:]] == [row["loss"] for row in before[3:]]
+
+    (tmp_path / "train.csv").write_text("name,age\n")
+    assert main(["train", "--solver", str(solver), "--log", str(log), "--resume", "auto"]) == 1
+    assert "cannot continue" in capsys.readouterr().err
+    assert table(tmp_path / "train.csv") == []  # another's file stays as it is
+
+
+def test_a_full_disk_ends_the_table_alone(solver, tmp_path, capsys, monkeypatch):
+    def full(self: rows.CsvFile, iteration: int, numbers: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(rows.CsvFile, "write", full)
+    assert main(["train", "--solver", str(solver), "--log", str(tmp_path / "train.log")]) == 0
+    err = capsys.readouterr().err
+    assert err.count("train.csv ends here: No space left on device") == 1
+    assert "Optimization Done." in err
+
+
+def test_tensorboard_has_the_same_numbers(solver, tmp_path):
+    pytest.importorskip("tensorboardX", reason="it writes TensorBoard's files")
+    from tensorboardX import proto
+    from tensorboardX.record_writer import masked_crc32c
+
+    folder = tmp_path / "board"
+    assert (
+        main(["train", "--solver", str(solver), "--log", str(tmp_path / "train.log"), "--tensorboard", str(folder)])
+        == 0
+    )
+    (file,) = folder.iterdir()
+    data, found = file.read_bytes(), {}
+    while data:  # a TFRecord: length, its checksum, an Event, its checksum
+        size = int.from_bytes(data[:8], "little")
+        event = data[12 : 12 + size]
+        assert int.from_bytes(data[12 + size : 16 + size], "little") == masked_crc32c(event)
+        message = proto.event_pb2.Event.FromString(event)
+        found.update({(value.tag, message.step): value.simple_value for value in message.summary.value})
+        data = data[16 + size :]
+    wanted = {}
+    for row in table(tmp_path / "train.csv"):
+        for name in set(row) - {"iteration", "seconds"}:
+            if row[name]:
+                tag = f"train/{name}" if name in rows.FIRST else name.replace("test ", "test/")
+                wanted[tag, int(row["iteration"])] = pytest.approx(float(row[name]), rel=1e-6)
+    assert found == wanted
+
+
+def test_tensorboard_is_said_to_be_missing(solver, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "tensorboardX", None)
+    assert main(["train", "--solver", str(solver), "--tensorboard", "board"]) == 1
+    assert "pip install 'boxpresso[tensorboard]'" in capsys.readouterr().err

@@ -16,14 +16,17 @@ OUT = -np.inf  # the score of a box that is out
 @lowering("DetectionOutput")
 def detection_output(g: OnnxGraph, w: Work) -> str:
     layer = w.layer
-    p, priors, classes = layer.param.detection_output_param, layer.priors, layer.classes
+    p, classes = layer.param.detection_output_param, layer.classes
+    images, priors = (1, -1) if w.free else (-1, layer.priors)  # regions as priors: of one image, as many as there are
+    w.need(not w.free or w.bottom_shapes[1][0] == 1, "priors that are regions must be of one image")
+    w.need(not w.free or layer.top_k > 0, "of regions as priors nms_param must say a top_k")
     w.need(not layer.corners, "polygons (TextBoxes++) have no counterpart")
     w.need(p.nms_param.eta == 1, f"eta {p.nms_param.eta:g}, a threshold that changes, has no counterpart; set eta to 1")
     w.need(p.nms_param.nms_threshold <= 1, f"nms_threshold {p.nms_param.nms_threshold:g} is above 1")
-    scores = g.op("Reshape", w.bottoms[1], g.ints(-1, priors, classes))
-    boxes = decoded(g, w)
+    scores = g.op("Reshape", w.bottoms[1], g.ints(images, priors, classes))
+    boxes = decoded(g, w, images, priors)
     if len(w.bottoms) == 5:
-        objectness = g.slice(g.op("Reshape", w.bottoms[3], g.ints(-1, priors, 2)), 2, 1, 2)
+        objectness = g.slice(g.op("Reshape", w.bottoms[3], g.ints(images, priors, 2)), 2, 1, 2)
         scores = g.op("Where", g.op("Less", objectness, g.const(p.objectness_score)), g.const(0.0), scores)
     labels = [c for c in range(classes) if c != layer.background]
     w.need(labels, f"of num_classes {classes} none is left beside background_label_id {layer.background}")
@@ -32,7 +35,12 @@ def detection_output(g: OnnxGraph, w: Work) -> str:
         by_class = g.gather(by_class, g.ints(*labels), 1)
     above = g.op("Greater", by_class, g.const(max(layer.threshold, LEAST)))
     by_class = g.op("Where", above, by_class, g.const(OUT))
-    count = priors if layer.top_k < 0 else min(layer.top_k, priors)
+    if w.free:  # so that there are top_k of them
+        count = layer.top_k
+        by_class = g.concat([by_class, g.const(np.full((1, len(labels), count), OUT, np.float32))], 2)
+        boxes = g.concat([boxes, g.const(np.zeros((1, count, layer.loc_classes, 4), np.float32))], 1)
+    else:
+        count = priors if layer.top_k < 0 else min(layer.top_k, priors)
     best, which = g.top_k(by_class, max(count, 1), 2)  # (N, L, k)
     boxes = boxes_of(g, boxes, which, layer.loc_classes, labels)  # (N * L, k, 4)
     flat = g.op("Reshape", best, g.ints(-1, 1, max(count, 1)))
@@ -69,16 +77,16 @@ def dense(g: OnnxGraph, like: str, where: str, score: str, each: int, keep: int)
     return g.op("NonZero", g.larger(there, g.mul(none, first))), none
 
 
-def decoded(g: OnnxGraph, w: Work) -> str:
-    """(N, P, L, 4): the boxes that the locations say, relative to constant priors."""
+def decoded(g: OnnxGraph, w: Work, images: int, priors: int) -> str:
+    """(N, P, L, 4): the boxes that the locations say, relative to the priors; -1 in the place of N or P is what is left."""
     layer = w.layer
-    p, priors, classes = layer.param.detection_output_param, layer.priors, layer.loc_classes
+    p, classes = layer.param.detection_output_param, layer.loc_classes
     both = g.op("Reshape", w.bottoms[2], g.ints(2, priors, 4))
     prior, variance = (g.unsqueeze(g.gather(both, g.const(k, "int64")), 1) for k in (0, 1))  # (P, 1, 4)
     if len(w.bottoms) == 5:
-        first = g.op("Reshape", w.bottoms[4], g.ints(-1, priors, 1, 4))
+        first = g.op("Reshape", w.bottoms[4], g.ints(images, priors, 1, 4))
         prior = decode(g, p, prior, variance, first)
-    offsets = g.op("Reshape", w.bottoms[0], g.ints(-1, priors, classes, 4))
+    offsets = g.op("Reshape", w.bottoms[0], g.ints(images, priors, classes, 4))
     boxes = decode(g, p, prior, variance, offsets)
     return g.clamp(boxes, 0.0, 1.0) if p.clip else boxes
 

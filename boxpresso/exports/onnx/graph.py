@@ -45,6 +45,7 @@ class Work(OfOperation):
     bottom_shapes: list[Shape]
     top_shapes: list[Shape]
     lead: bool  # whether axis 0 of the first top is known when the net runs, not before
+    free: bool  # whether another axis of a bottom is
     filters: Filters | None = None  # the weights in 8 bits, of a layer that runs so, and
     scale: Scale | None = None  # what its first bottom is in
 

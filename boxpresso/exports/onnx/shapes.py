@@ -26,6 +26,9 @@ def moved(g: OnnxGraph, w: Work, order: list[int]) -> str:
 
 @lowering("Reshape", "Flatten")
 def reshape(g: OnnxGraph, w: Work) -> str:
+    at = w.layer.grows
+    if at:
+        return g.reshape(w.bottoms[0], [*w.top_shapes[0][:at], -1, *w.top_shapes[0][at + 1 :]])
     if w.bottom_shapes[0] == w.top_shapes[0]:
         return w.bottoms[0]
     return g.reshape(w.bottoms[0], w.top_shapes[0], w.lead)

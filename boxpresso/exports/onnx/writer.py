@@ -156,11 +156,21 @@ def leads_of(net: Net, steps: Operations, dynamic_batch: bool) -> dict[str, str]
         elif not traits & (Trait.CONSTANT | Trait.FILLED | Trait.DETECTS):
             main = [step.inputs[1]] if Trait.ROWS_OF_1 in traits else step.inputs
             lead = next((leads[name] for name in main if name in leads), None)
-            if lead is not None:
+            if lead is not None and not step.layer.grows:
                 leads.update({name: lead for name in step.outputs if steps.shapes[name]})
     if dynamic_batch:
         check_batch(net, steps, leads)
     return leads
+
+
+def free_of(steps: Operations, leads: Mapping[str, str]) -> set[str]:
+    """The values of which an axis behind the first one has no length yet: a layer made it of the first axis of others."""
+    free: set[str] = set()
+    for step in steps.steps:
+        turned = step.layer.grows and any(name in leads for name in step.inputs)
+        if Trait.DETECTS not in step.layer.traits and (turned or not free.isdisjoint(step.inputs)):
+            free.update(step.outputs)
+    return free
 
 
 def check_batch(net: Net, steps: Operations, leads: dict[str, str]) -> None:
@@ -201,7 +211,7 @@ def write_steps(
 ) -> dict[str, str]:
     """Writes all steps; returns what each value is called in the graph."""
     values: dict[str, str] = {}
-    taken = {*steps.inputs, *steps.outputs}
+    taken, free = {*steps.inputs, *steps.outputs}, free_of(steps, leads)
     for step in steps.steps:
         graph.prefix = step.name
         if step.type == "Input":
@@ -220,6 +230,7 @@ def write_steps(
             [steps.shapes[name] for name in step.inputs],
             [steps.shapes[name] for name in step.outputs],
             step.outputs[0] in leads,
+            not free.isdisjoint(step.inputs),
             narrow.filters(step),
             narrow.scales.get(step.inputs[0]) if narrow_step else None,
         )

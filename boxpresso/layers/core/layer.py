@@ -140,6 +140,7 @@ class Layer:
     list_shapes: ClassVar[Shapes] = ()  # of its tops, where only the length of one axis is told by a forward: -1
     overlap_field: ClassVar[str] = ""  # of one that suppresses boxes: the path of the overlap in its LayerParameter
     offsets_top: ClassVar[int | None] = None  # the top with targets of offsets that tell how many classes there are
+    grows: int = 0  # the axis of its tops whose length follows that of axis 0 of its bottoms
     offsets_bottom: ClassVar[int] = 0  # of one that restores offsets: the bottom that holds them
     reads_top = False  # whether its backward reads the values of its first top
     # Room for these, of a layer that does, where a later layer works in place on the top.

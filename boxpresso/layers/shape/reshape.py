@@ -56,6 +56,8 @@ class Reshape(Layer, type="Reshape", param="reshape_param", bottoms=1, tops=1, t
         self.dims = list(param.shape.dim)
         self.need(self.dims.count(-1) < 2, f"dims {self.dims} hold -1 more than once; one length alone can be inferred")
         self.need(all(dim >= -1 for dim in self.dims), f"dims {self.dims} must be lengths, 0 to copy or -1 to infer")
+        if not param.axis and self.dims and self.dims[0] > 0 and -1 in self.dims:
+            self.grows = self.dims.index(-1)
         self.need(param.num_axes >= -1, f"num_axes {param.num_axes} must be a count, or -1 for all axes")
         self.need(
             param.pixelshuffler == 1,

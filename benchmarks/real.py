@@ -1,0 +1,163 @@
+"""Real folders of annotated pictures, learned from nothing in so many seconds of the processor: how well objects are found.
+
+    BOXPRESSO_THREADS=1 python -m benchmarks.real FOLDER... [--seconds 500] [--peer] [--into results/real.txt]
+
+What `boxpresso train FOLDER` makes of each folder (SSD over the small backbone, with the schedule that fits into the seconds)
+is tested on pictures that it has not seen: those of the folder's own test split, or a fifth, drawn by seed 1. Its best weights
+by these pictures are kept, as `train` keeps them, so the mAP of the last weights stands beside. With --peer torchvision's
+ssdlite320_mobilenet_v3_large learns the same pictures from nothing in the same seconds, by the recipe of its reference (SGD,
+momentum 0.9, weight decay 4e-5, cosine, RandomIoUCrop and flips; the rate of 0.15 for 192 pictures, in proportion to a batch of
+16), and its last weights are tested. Nothing is fetched. Seconds are those of the process's threads; with BOXPRESSO_THREADS=1
+data is prepared in threads of their own, which count too. mAP@0.5 is VOC's (from 2010), COCO AP is pycocotools'.
+A line is added to the file when it is done.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import random
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from PIL import Image
+
+from boxpresso import Net, Solver
+from boxpresso.data.folders import Scene
+from boxpresso.evaluation import evaluate, find
+from boxpresso.proto import read_solver
+from boxpresso.recipes import folders, project, training
+
+HERE = Path(__file__).resolve().parent
+SHARE = 0.2  # of the pictures, to test on, where the folder has no split of its own
+BATCH, RATE = 16, 0.15 * 16 / 192  # of the peer
+COLUMNS = "{:<18} {:<24} {:>6} {:>5} {:>11} {:>8} {:>8} {:>8} {:>8}"
+HEAD = ("folder", "program", "learned", "tested", "iterations", "CPU s", "mAP@0.5", "COCO AP", "COCO@0.5")
+
+
+def scenes_of(data: Path) -> tuple[list[Scene], list[Scene], list[str], float | None]:
+    """The pictures to learn from and to test on, the classes, and the share that was drawn, if it was."""
+    pictures = folders.read(data, folders.recognise(data))
+    share = None if "test" in pictures.splits or "val" in pictures.splits else SHARE
+    split = folders.choose(pictures, share, 1)
+    classes = folders.settle(pictures, split, ())
+    train = [picture.scene for picture in split.train if picture.scene.labels and not picture.scene.wrong]
+    return train, [picture.scene for picture in split.test if not picture.scene.wrong], classes, share
+
+
+def scores(detections: list[Any], scenes: list[Scene]) -> tuple[float, float, float]:
+    """The mAP at 0.5 by VOC's rules, and COCO's AP and AP at 0.5."""
+    result = evaluate(detections, scenes, coco=True)
+    assert result.coco is not None
+    return result.mean, result.coco.stats["AP"], result.coco.stats["AP50"]
+
+
+def ours(data: Path, seconds: float) -> list[list[Any]]:
+    """The rows of `boxpresso train FOLDER`: its best weights and its last."""
+    train, test, _, share = scenes_of(data)
+    name = data.resolve().name
+    back = os.getcwd()
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)  # names in the solver prototxt start there
+        wish = project.Wish(data, Path(name), training.BACKBONE, share=share)
+        made = project.create(wish)
+        plan = training.fit(training.Project(wish.out, data, made), seconds / 60, "cpu", time.process_time)
+        param = read_solver(wish.out / "solver.prototxt")
+        solver = Solver(param, device="cpu", log=lambda line: print(name, line, file=sys.stderr), keep_best=True)
+        start = time.process_time()
+        solver.solve()
+        spent = time.process_time() - start
+        rows = []
+        for end in ("best", f"iter_{solver.iter}"):
+            net = Net(wish.out / "deploy.prototxt", f"{param.snapshot_prefix}_{end}.caffemodel", device="cpu")
+            detections, skipped = find(net, test)
+            assert not skipped
+            what = f"boxpresso small, {end.partition('_')[0].replace('iter', 'last')}"
+            rows.append([what, len(train), len(test), plan.iterations, spent, *scores(detections, test)])
+        os.chdir(back)
+    return rows
+
+
+def peer(data: Path, seconds: float) -> list[list[Any]]:
+    """The row of torchvision's ssdlite320 from nothing."""
+    import torch
+    from torchvision import tv_tensors
+    from torchvision.models.detection import ssdlite320_mobilenet_v3_large
+    from torchvision.transforms import v2
+    from torchvision.transforms.v2.functional import pil_to_tensor
+
+    torch.manual_seed(1)
+    random.seed(1)
+    torch.set_num_threads(int(os.environ.get("BOXPRESSO_THREADS", "1")))
+    train, test, classes, _ = scenes_of(data)
+    change = v2.Compose(
+        [v2.RandomIoUCrop(), v2.RandomHorizontalFlip(), v2.SanitizeBoundingBoxes(), v2.ToDtype(torch.float, scale=True)]
+    )
+
+    def pixels(scene: Scene) -> Any:
+        return pil_to_tensor(Image.open(scene.path).convert("RGB"))
+
+    def sample(scene: Scene) -> tuple[Any, Any]:
+        image = tv_tensors.Image(pixels(scene))
+        boxes = tv_tensors.BoundingBoxes(
+            torch.tensor(scene.corners, dtype=torch.float32), format="XYXY", canvas_size=image.shape[-2:]
+        )
+        result: tuple[Any, Any] = change(image, {"boxes": boxes, "labels": torch.tensor(scene.labels)})
+        return result
+
+    net = ssdlite320_mobilenet_v3_large(weights=None, weights_backbone=None, num_classes=len(classes) + 1)
+    net.train()
+    how = torch.optim.SGD(net.parameters(), RATE, momentum=0.9, weight_decay=4e-5)
+    start, iterations = time.process_time(), 0
+    waiting: list[Scene] = []
+    while (spent := time.process_time() - start) < seconds:
+        for group in how.param_groups:
+            group["lr"] = RATE * (1 + math.cos(math.pi * spent / seconds)) / 2
+        if len(waiting) < BATCH:
+            waiting += random.sample(train, len(train))
+        batch = [sample(waiting.pop()) for _ in range(BATCH)]
+        losses = net([image for image, _ in batch], [target for _, target in batch])
+        loss = sum(losses.values())
+        how.zero_grad()
+        loss.backward()
+        how.step()
+        iterations += 1
+        if iterations % 10 == 0:
+            print(data.name, f"{spent:.0f} s, {iterations} iterations, loss {loss.item():.3f}", file=sys.stderr)
+    net.eval()
+    detections = []
+    with torch.no_grad():
+        for scene in test:
+            (one,) = net([pixels(scene) / 255])
+            columns = (one["labels"].tolist(), one["scores"].tolist(), one["boxes"].tolist())
+            detections.append([(label, score, *box) for label, score, box in zip(*columns) if score >= 0.01])
+    row = ["torchvision ssdlite320", len(train), len(test), iterations, spent, *scores(detections, test)]
+    return [row]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("folders", type=Path, nargs="+")
+    parser.add_argument("--seconds", type=float, default=500)
+    parser.add_argument("--peer", action="store_true", help="torchvision's in place of ours")
+    parser.add_argument("--into", type=Path, default=HERE / "results" / "real.txt")
+    args = parser.parse_args()
+    for data in args.folders:
+        for what, train, test, iterations, spent, *values in (peer if args.peer else ours)(
+            data.resolve(), args.seconds
+        ):
+            numbers = (f"{value:.3f}" for value in values)
+            line = COLUMNS.format(data.resolve().name, what, train, test, iterations, f"{spent:.0f}", *numbers)
+            if not args.into.exists():
+                args.into.write_text(COLUMNS.format(*HEAD) + "\n", encoding="utf-8")
+            with args.into.open("a", encoding="utf-8") as file:
+                print(line, file=file)
+            print(line, flush=True)
+
+
+if __name__ == "__main__":
+    main()

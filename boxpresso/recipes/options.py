@@ -1,0 +1,101 @@
+"""The options of `boxpresso new` as a TOML file: read, checked, and written so that a folder can be made again."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from ..proto.errors import BoxpressoError, nearest
+from ..proto.reading import read_file
+
+AUGMENTATION = "augmentation"  # the table of the options below it
+
+
+def whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value > 0
+
+
+def real(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+Check = tuple[str, Callable[[Any], bool]]  # what a value is, in words, and whether one is
+OPTIONS: dict[str, Check] = {
+    "size": ("a whole number above 0", whole),
+    "batch": ("a whole number above 0", whole),
+    "iterations": ("a whole number above 0", whole),
+    "rate": ("a number above 0", lambda value: real(value) and value > 0),
+}
+AUGMENTATIONS: dict[str, Check] = {
+    "mirror": ("true or false", lambda value: isinstance(value, bool)),
+    "distort": ("true or false", lambda value: isinstance(value, bool)),
+    "expand": ("a number from 1", lambda value: real(value) and value >= 1),
+    "patches": ("a number above 0 and at most 1", lambda value: real(value) and 0 < value <= 1),
+}
+
+
+def read_options(path: str | Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The options of a file, and those of augmentation.
+
+    size, batch, iterations, rate
+        As those of the command line.
+    [augmentation] mirror, distort
+        Whether pictures are mirrored, and their colours changed.
+    [augmentation] expand, patches
+        How much pictures are shrunk at most, and the smallest part of one that is cut out.
+
+    Raises
+    ------
+    BoxpressoError
+        Where the file cannot be read, for an option that there is not, and for a value of another kind.
+    """
+    table = parsed(path)
+    augmentation = table.pop(AUGMENTATION, {})
+    if not isinstance(augmentation, dict):
+        raise BoxpressoError(f"{path}: {AUGMENTATION} is a table, [{AUGMENTATION}]; got {augmentation!r}")
+    check(path, "", table, OPTIONS)
+    check(path, f"{AUGMENTATION}.", augmentation, AUGMENTATIONS)
+    return table, augmentation
+
+
+def parsed(path: str | Path) -> dict[str, Any]:
+    """The tables of a TOML file."""
+    if sys.version_info >= (3, 11):
+        import tomllib
+
+        try:
+            return tomllib.loads(read_file(path).decode())
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise BoxpressoError(f"{path} is not TOML: {error}") from error
+    raise BoxpressoError("--options needs Python 3.11 or newer, which reads TOML")
+
+
+def check(path: str | Path, where: str, table: Mapping[str, Any], known: Mapping[str, Check]) -> None:
+    """Raises BoxpressoError for a name that is not known, or a value of another kind."""
+    for name, value in table.items():
+        if name not in known:
+            moved = name in AUGMENTATIONS and not where
+            there = f"; it belongs into [{AUGMENTATION}]" if moved else nearest(name, known)
+            raise BoxpressoError(f"{path}: there is no option {where}{name}{there}")
+        what, right = known[name]
+        if not right(value):
+            raise BoxpressoError(f"{path}: {where}{name} is {what}, got {value!r}")
+
+
+def options_text(command: str, options: Mapping[str, Any], augmentation: Mapping[str, Any]) -> str:
+    """The file of these options.
+
+    >>> print(options_text("boxpresso new ssd --options options.toml", {"size": 128}, {"mirror": True}), end="")
+    # boxpresso new ssd --options options.toml
+    size = 128
+    <BLANKLINE>
+    [augmentation]
+    mirror = true
+    """
+
+    def lines(table: Mapping[str, Any]) -> str:
+        return "".join(f"{name} = {str(value).lower()}\n" for name, value in table.items())
+
+    return f"# {command}\n{lines(options)}\n[{AUGMENTATION}]\n{lines(augmentation)}"
