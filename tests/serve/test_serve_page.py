@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
-from served import NAMES, cells, png, rows, serving, started, wide_net
+from served import NAMES, cells, get, png, rows, serving, started, wide_net
 from tiny_ssd import TINY, picture, tiny_net, write_tiny
 
 from boxpresso import Detector, Net
@@ -248,6 +248,27 @@ def test_the_page_opens_with_an_example_and_saves_its_drawing(browser, tmp_path)
         assert len(found) == shown > 0
         with Image.open(download.value.path()) as saved:
             assert np.array_equal(np.asarray(saved), np.asarray(found.plot()))
+
+
+def test_the_report_of_the_net_opens_beside_the_page(browser):
+    """As the command gives it; in a page that may load nothing, and has no origin of its own."""
+    from boxpresso.cli.serve import report_of
+
+    with started(report=report_of) as server, Page(browser, server) as page:
+        with page.expect_popup() as opened:
+            page.click("#net-report")
+        report, faults = opened.value, []
+        report.on("pageerror", lambda error: faults.append(str(error)))
+        report.wait_for_load_state()
+        expect(report.locator("h1")).to_have_text("tiny")
+        expect(report.locator("#graph-part svg").first).to_be_visible()
+        assert "DetectionOutput" in report.locator("#graph-part").inner_text()
+        assert report.evaluate("window.origin") == "null"
+        assert faults == []
+        report.close()
+    with started() as server, Page(browser, server) as page:
+        expect(page.locator("#net-report")).to_be_hidden()
+        assert get(server, "report").status_code == 404
 
 
 def test_the_camera(browser):
