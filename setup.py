@@ -44,7 +44,8 @@ class BuildWithKernels(build_py):
         result = subprocess.run(command, cwd=ROOT, env={**os.environ, "PYTHONPATH": os.pathsep.join(places)})
         if result.returncode:
             sys.exit(
-                "the kernels of this wheel were not compiled, for the reason above. BOXPRESSO_LEVELS=none makes a wheel "
+                f"the kernels of this wheel were not compiled (exit status {result.returncode}), for the reason above. "
+                "BOXPRESSO_LEVELS=none makes a wheel "
                 "without them: each is then compiled where and when it is first used"
             )
 

@@ -79,6 +79,9 @@ python_maximum_signature_line_length = 140
 # The pages
 html_theme = "furo"
 html_title = "Boxpresso"
+html_logo = html_favicon = (
+    "../boxpresso/serve/static/icon.svg"  # one file for the site, the README and the page of serve
+)
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_search_scorer = str(HERE / "_static" / "search.js")

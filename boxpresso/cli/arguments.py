@@ -6,7 +6,13 @@ import argparse
 import os
 from typing import Any, Union
 
+from ..proto.errors import BoxpressoError
+
 Options = Union[argparse.ArgumentParser, "argparse._ArgumentGroup"]
+
+
+class WrongUse(BoxpressoError):
+    """Words that do not go together, or one that is missing: told with the usage of the verb, and status 2."""
 
 
 def model(parser: argparse.ArgumentParser, weights: bool) -> None:
@@ -40,7 +46,7 @@ def anchors(parser: argparse.ArgumentParser) -> None:
 def of_data(args: argparse.Namespace) -> dict[str, Any]:
     """What `data` gave, as arguments of Net."""
     if args.data == "read" and args.shape:
-        raise SystemExit("boxpresso: --shape is for --data shapes")
+        raise WrongUse("--shape is for --data shapes")
     chosen: Any = None if args.data == "read" else dict(args.shape) or "shapes"
     return {"data": chosen, "anchors": args.anchors}
 

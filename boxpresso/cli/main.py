@@ -33,6 +33,7 @@ from . import (
     train,
     upgrade,
 )
+from .arguments import WrongUse
 from .output import Visible, complain, warn
 
 ABOUT = """\
@@ -135,9 +136,13 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """The usage, what is wrong, and where more is said; the status is 2."""
+        self.complain(message)
+        raise SystemExit(2)
+
+    def complain(self, message: object) -> None:
+        """Prints what `error` says."""
         text = f"{self.format_usage()}boxpresso: error: {message}\n  {self.prog} --help lists what there is"
         print(visible(text), file=sys.stderr)
-        raise SystemExit(2)
 
 
 def make_parser(only: str | None = None) -> argparse.ArgumentParser:
@@ -172,6 +177,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         The exit status: 0, 1 for an error, 2 for a wrong use, 130 when interrupted, 141 when the reader of a pipe left.
     """
     words = list(sys.argv[1:] if argv is None else argv)
+    if words[:1] in (["help"], ["version"]):  # as other programs have it: help VERB
+        words = [*words[1:2], f"--{words[0]}"] if words[0] == "help" else ["--version"]
     first = words[0] if words else None
     names = [verb.NAME for verb in VERBS]
     parser = make_parser(first if first in names else None)
@@ -202,6 +209,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 141
     except KeyboardInterrupt:
         return 130
+    except WrongUse as error:
+        args.parser.complain(error)
+        return 2
     except BoxpressoError as error:
         if debug:
             raise

@@ -85,6 +85,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     """Prints the table, one entry of it, or what a file is. 1 for a file that is not recognised."""
     from ..decoders.known_models import fingerprint, known_models
+    from ..decoders.published import published
 
     if args.get is not None:
         return get(args.get, args.json)
@@ -99,6 +100,10 @@ def run(args: Namespace) -> int:
     if args.which in known_models() and not os.path.exists(args.which):
         model = known_models()[args.which]
         print(json.dumps(as_json(model), indent=2) if args.json else "\n".join(facts(model)))
+        return 0
+    entry = published().get(args.which)
+    if entry is not None and not os.path.exists(args.which):
+        print(json.dumps({**asdict(entry), "page": entry.page}, indent=2) if args.json else "\n".join(about(entry)))
         return 0
     return recognised(args.which, args.json)
 
@@ -178,9 +183,11 @@ def about(entry: Published) -> list[str]:
 def recognised(path: str, as_text: bool) -> int:
     """Prints which model a file is."""
     from ..decoders.known_models import known_models, recognise
+    from ..decoders.published import published
 
     if not os.path.exists(path):
-        raise ModelError(f"there is no file {path!r}, and no model of that name{nearest(path, list(known_models()))}")
+        known = [*known_models(), *published()]
+        raise ModelError(f"there is no file {path!r}, and no model of that name{nearest(path, known)}")
     found = recognise(source_of(path))
     if as_text:
         result: dict[str, Any] = {"file": path, "kind": None, "model": None}

@@ -19,8 +19,8 @@ TEXT = """\
 Draw loss, learning rate and test results of a training log to a PNG picture.
 
 With --follow the curves are drawn anew whenever the log has grown, until it
-says that training is over, or Ctrl-C: in a window where there is a display and no
---out, else to the picture.
+says that training is over, or Ctrl-C: in a window where there is a display and
+no --out, else to the picture.
 """
 EPILOG = """\
 examples:

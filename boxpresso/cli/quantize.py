@@ -26,7 +26,8 @@ own results in float are the reference.
 """
 EPILOG: str | None = """\
 examples:
-  boxpresso quantize deploy.prototxt ssd.caffemodel --images photos --out ssd8.caffemodel
+  boxpresso quantize deploy.prototxt ssd.caffemodel \\
+    --images photos --out ssd8.caffemodel
   boxpresso detect deploy.prototxt ssd8.caffemodel photo.jpg
 
 OUT is a .caffemodel of floats with the scales beside them: Caffe's tools read

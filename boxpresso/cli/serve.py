@@ -82,6 +82,13 @@ def add_arguments(parser: ArgumentParser) -> None:
     arguments.python_layers(limits)
 
 
+def report_of(net: Any, model: str) -> str:
+    """The page of a net's report."""
+    from ..reports import net_page
+
+    return net_page(net, model=model, weights="as they are served")
+
+
 def run(args: Namespace) -> int:
     """Serves until it is interrupted, or ended by SIGTERM, which is 0."""
     needed = NEEDED if args.grpc_port is None else (*NEEDED, "grpc")
@@ -95,7 +102,7 @@ def run(args: Namespace) -> int:
 
     options = Options(
         args.host, args.max_upload, args.timeout, args.queue, tuple(args.allow_host), tuple(args.allow_origin),
-        args.examples, args.batch, args.grpc_port,
+        args.examples, args.batch, args.grpc_port, report=report_of,
     )  # fmt: skip
     Examples(options.examples, options.max_upload)  # what is wrong is said before the model is read
     listener = bind(args.host, args.port)

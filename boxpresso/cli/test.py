@@ -102,9 +102,7 @@ def run(args: Namespace) -> int:
     for name in ("model", "weights"):
         given = [value for value in (getattr(args, name), getattr(args, f"{name}_option")) if value]
         if len(given) != 1:
-            raise BoxpressoError(
-                f"test: {'give' if not given else 'name only once'} the {name}, see `boxpresso test --help`"
-            )
+            raise arguments.WrongUse(f"{'give' if not given else 'name only once'} the {name}")
         setattr(args, name, given[0])
     folders = [args.voc, args.coco, args.data]
     if sum(map(bool, folders)) > 1:

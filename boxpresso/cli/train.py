@@ -44,7 +44,8 @@ start from). Afterwards the best weights are tested, and a report is written.
 """
 EPILOG = """\
 examples:
-  boxpresso train --solver solver.prototxt --weights vgg.caffemodel --log train.log
+  boxpresso train --solver solver.prototxt --weights vgg.caffemodel \\
+    --log train.log
   boxpresso train photos --minutes 30
   boxpresso train --solver solver.prototxt --find-lr
 """
@@ -109,7 +110,7 @@ def run(args: Namespace) -> int:
     from ..train.web import need_packages, page
 
     if bool(args.folder) == bool(args.solver):
-        raise BoxpressoError("train: give a FOLDER, or --solver" + " and not both" * bool(args.folder))
+        raise arguments.WrongUse("give a FOLDER, or --solver" + " and not both" * bool(args.folder))
     if args.minutes and not args.folder:
         raise BoxpressoError("--minutes is for a FOLDER; max_iter of the solver prototxt says how long it trains")
     project = prepared(args) if args.folder else None

@@ -53,27 +53,9 @@ def write_net_report(
     plan: PlanSummary | None = None,
     plan_times: PlanTimes | None = None,
 ) -> None:
-    """Writes what a net is made of, and what its layers cost, as one HTML file.
+    """Writes `net_page` as a file, which is replaced when it is whole.
 
-    Parameters
-    ----------
-    path
-        The file; it is replaced when the report is whole.
-    net
-        The Net.
-    model, weights
-        The names of its files, to be shown; with weights the parameters have histograms.
-    copied
-        What the net took from the file of weights; None takes what the net knows of it.
-    times
-        Of `time_net`.
-    plan, plan_times
-        Of `summarise_plan` or of `time_plan`.
-
-    Raises
-    ------
-    BoxpressoError
-        Where the file cannot be written.
+    Raises BoxpressoError where the file cannot be written.
 
     Examples
     --------
@@ -88,6 +70,39 @@ def write_net_report(
     ...     write_net_report(f"{folder}/net.html", net, model="net.prototxt")
     ...     Path(f"{folder}/net.html").read_text(encoding="utf-8")[:15]
     '<!DOCTYPE html>'
+    """
+    write_page(
+        path,
+        net_page(
+            net, model=model, weights=weights, copied=copied, times=times, plan=plan, plan_times=plan_times,
+        ),
+    )  # fmt: skip
+
+
+def net_page(
+    net: Net,
+    *,
+    model: str,
+    weights: str | None = None,
+    copied: CopyReport | None = None,
+    times: Times | None = None,
+    plan: PlanSummary | None = None,
+    plan_times: PlanTimes | None = None,
+) -> str:
+    """What a net is made of, and what its layers cost, as one page of HTML.
+
+    Parameters
+    ----------
+    net
+        The Net.
+    model, weights
+        The names of its files, to be shown; with weights the parameters have histograms.
+    copied
+        What the net took from the file of weights; None takes what the net knows of it.
+    times
+        Of `time_net`.
+    plan, plan_times
+        Of `summarise_plan` or of `time_plan`.
     """
     summary = summarise(net)
     places = [i for i, layer in enumerate(net.layers) if not is_split(layer.type, layer.name)]
@@ -121,7 +136,7 @@ def write_net_report(
     whole = [part for part in parts if part]
     present = [(name, text) for name, text in links if any(f'<section id="{name}"' in part for part in whole)]
     kind = "times of" if times or plan_times else "the net"
-    write_page(path, page(title, f"{kind} {model}", whole, present))
+    return page(title, f"{kind} {model}", whole, present)
 
 
 def blob_name(i: int) -> str:

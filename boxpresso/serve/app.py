@@ -43,6 +43,10 @@ STATIC = {
     if Path(file.name).suffix in TYPES
 }
 
+REPORT_POLICY = (
+    "sandbox allow-scripts; default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
 NO_MODEL = "no model has been chosen yet: choose one on the page, or send one to /api/open"
 OPENING = 600.0  # seconds that a model may take to be fetched, read and compiled
 TOGETHER = 8  # times the bytes of an upload: what those that are being received may hold
@@ -124,7 +128,8 @@ class Api:
         limits.update({"model_bytes": self.options.max_model} if self.opening else {})
         choices = self.opening.choices if self.opening else []
         model = self.current.description if self.current is not None else {"model": None}
-        return JSONResponse({**model, "limits": limits, "examples": self.examples.names, "choices": choices})
+        more = {"examples": self.examples.names, "choices": choices, "report": self.options.report is not None}
+        return JSONResponse({**model, "limits": limits, **more})
 
     async def open(
         self,
@@ -259,6 +264,21 @@ class Api:
         """A blob's channels as small pictures, with its shape and the lowest, mean and highest number."""
         view = View(page, per_page, colours, scale)
         return await self.run(request, lambda _: lambda: self.model.blob(name, net, picture, view))
+
+    async def net_report(
+        self, request: Request, net: int = Query(0, description="of a cascade the number of the net")
+    ) -> Response:
+        """The report of a net: its graph, layers and weights, as a page of its own, which may reach nothing."""
+        write = self.options.report
+        if write is None:
+            return refused(Refusal(404, "this server makes no reports"))
+        return await self.run(
+            request,
+            lambda _: lambda: write(self.model.net(net), self.model.name),
+            answer=lambda text: Response(
+                text, media_type="text/html; charset=utf-8", headers={"content-security-policy": REPORT_POLICY}
+            ),
+        )
 
     async def preview(self, request: Request, token: str) -> Response:
         """A picture that was sent, as JPEG."""
@@ -512,6 +532,7 @@ def create_app(
     get("/api/model", api.about, responses=schemas.MODEL)
     get("/api/blobs", api.blobs, responses=schemas.BLOBS)
     get("/api/blobs/{name:path}", api.blob, responses=schemas.BLOB)
+    get("/report", api.net_report, include_in_schema=False)
     get("/api/pictures/{token}", api.preview, include_in_schema=False)
     get("/api/pictures/{token}/drawn", api.drawn, include_in_schema=False)
     get("/api/examples/{number}", api.example, include_in_schema=False)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ipaddress
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from ..net import Net
 from ..proto.errors import BoxpressoError
 
 
@@ -34,6 +36,8 @@ class Options:
         Bytes of the files of a model that is chosen on the page of a server that began without one.
     grpc_port
         Where the Open Inference Protocol is spoken over gRPC, 0 for any port that is free; None for nowhere.
+    report
+        Makes the report of a net, called as the second says, a page of HTML that needs no other file; None for no such page.
     """
 
     host: str = "127.0.0.1"
@@ -46,6 +50,7 @@ class Options:
     batch: int = 8
     grpc_port: int | None = None
     max_model: int = 1 << 30
+    report: Callable[[Net, str], str] | None = None
 
 
 class Refusal(BoxpressoError):

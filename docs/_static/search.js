@@ -3,7 +3,10 @@
 
 const PLAIN = (text) => text.toLowerCase().replace(/[^a-z0-9]/g, "");
 const QUESTION = (new URLSearchParams(window.location.search).get("q") ?? "").trim();
-const MEANT = { threshold: "detectors", overlap: "detectors", webcam: "detectors", camera: "detectors", video: "detectors" };
+const MEANT = {
+  threshold: "detectors", overlap: "detectors", webcam: "detectors", camera: "detectors", video: "detectors", docker: "docker",
+  podman: "docker", container: "docker",
+};
 
 var Scorer = {
   // Sphinx's

@@ -55,8 +55,29 @@ def test_help_and_version(capsys):
         status, out, _ = call(capsys, *words)
         assert status == 0
         assert out.startswith("usage: boxpresso")
-        assert max(map(len, out.splitlines())) <= (80 if words[0] in ("--help", "detect", "models") else 100)
+        assert max(map(len, out.splitlines())) <= 80
     assert call(capsys, "--version")[1].startswith("boxpresso ")
+    assert call(capsys, "version") == call(capsys, "--version")
+    assert call(capsys, "help") == call(capsys, "--help")
+    assert call(capsys, "help", "detect") == call(capsys, "detect", "--help")
+
+
+def test_words_that_do_not_go_together_are_a_wrong_use(capsys):
+    for words, said in (
+        (("train",), "give a FOLDER, or --solver"),
+        (("test",), "give the model"),
+        (("info", "x", "--data", "read", "--shape", "data=1x3x8x8"), "--shape is for --data shapes"),
+    ):
+        status, _, error = call(capsys, *words)
+        assert status == 2
+        assert error.startswith(f"usage: boxpresso {words[0]} ")
+        assert f"boxpresso: error: {said}" in error
+
+
+def test_a_public_model_is_told_by_its_name(capsys):
+    status, out, _ = call(capsys, "models", "ultralight-face")
+    assert (status, "MIT" in out, "RFB-320.caffemodel" in out) == (0, True, True)
+    assert "did you mean 'ultralight-face'" in call(capsys, "models", "ultralight-fase")[2]
 
 
 def test_each_verb_is_a_file():

@@ -203,9 +203,9 @@ def test_wrong_use(folder, tmp_path, capsys):
     assert status == 1
     assert "exclude each other" in out.err
     model, weights = write_tiny(tmp_path)
-    assert main(["test", model]) == 1
+    assert main(["test", model]) == 2
     assert "give the weights" in capsys.readouterr().err
-    assert main(["test", model, weights, "--model", model]) == 1
+    assert main(["test", model, weights, "--model", model]) == 2
     assert "name only once the model" in capsys.readouterr().err
     assert main(["test", model, weights, "--voc", str(folder)]) == 1
     assert "the net has 2 classes with the background, the annotations are of 20" in capsys.readouterr().err

@@ -220,11 +220,16 @@ def test_site_builds(tmp_path):
     check_links_to_files(tmp_path)
     check_fetches_nothing(tmp_path)
     check_notebooks_ran(tmp_path)
-    check_search(tmp_path)
+    check_in_browser(tmp_path)
 
 
-def check_search(site: Path) -> None:
-    """What a question finds first, in a browser, where there is one."""
+WIDER = (
+    "all => all.filter((each) => each.scrollWidth > each.clientWidth + 1).map((each) => each.innerText.slice(0, 200))"
+)
+
+
+def check_in_browser(site: Path) -> None:
+    """What a question finds first, and that code fits a window of 1280 pixels, in a browser, where there is one."""
     path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     if path is None or importlib.util.find_spec("playwright") is None:
         return
@@ -240,6 +245,7 @@ def check_search(site: Path) -> None:
             ("roi_align", "reference/ops.html#boxpresso.ops.boxpresso.ops.roi_align"),
             ("threshold", "detectors.html"),
             ("webcam", "detectors.html"),
+            ("docker", "docker.html"),
         ):
             page.goto(f"http://127.0.0.1:{server.server_port}/search.html?q={question.replace(' ', '+')}")
             page.wait_for_function(
@@ -247,6 +253,15 @@ def check_search(site: Path) -> None:
             )
             first = page.locator("#search-results li > a").first.get_attribute("href")
             assert first.partition("?")[0] == wanted, f"{question}: {first}"
+        page.set_viewport_size({"width": 1280, "height": 900})
+        for path in sorted(site.rglob("*.html")):
+            page.goto(f"http://127.0.0.1:{server.server_port}/{path.relative_to(site)}")
+            wide = page.eval_on_selector_all("article div:not(.long) > .highlight pre", WIDER)
+            assert (path.name, page.evaluate("document.documentElement.scrollWidth <= innerWidth"), wide) == (
+                path.name,
+                True,
+                [],
+            )
         browser.close()
         server.shutdown()
 

@@ -67,7 +67,7 @@ def test_the_long_description_has_addresses():
     assert len(relative) == len(absolute) > 20
     assert not [target for target in relative if target.startswith("http")]
     for before, after in zip(relative, absolute):
-        kind = "raw" if before.endswith(".gif") else "blob"
+        kind = "raw" if before.endswith((".gif", ".svg")) else "blob"
         assert after == f"https://example.org/o/r/{kind}/main/{before}"
     assert re.sub(r"\]\([^)]*\)", "", made) == re.sub(r"\]\([^)]*\)", "", text)
     assert readme.address() == "https://github.com/boxpresso/boxpresso"

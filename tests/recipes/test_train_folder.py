@@ -82,12 +82,12 @@ def test_too_little_time(photos, monkeypatch):
 
 
 def test_what_is_refused(photos, capsys):
-    def error(*words: str) -> str:
-        assert main(["train", *words]) == 1
+    def error(*words: str, status: int = 1) -> str:
+        assert main(["train", *words]) == status
         return capsys.readouterr().err
 
-    assert "give a FOLDER, or --solver" in error()
-    assert "give a FOLDER, or --solver and not both" in error("photos", "--solver", "x")
+    assert "give a FOLDER, or --solver" in error(status=2)
+    assert "give a FOLDER, or --solver and not both" in error("photos", "--solver", "x", status=2)
     assert "--minutes is for a FOLDER" in error("--solver", "x", "--minutes", "3")
     assert "boxpresso new ssd --weights" in error("photos", "--weights", "x.caffemodel")
     assert "there is no folder nowhere" in error("nowhere")

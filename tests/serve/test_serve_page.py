@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
-from served import NAMES, cells, png, rows, serving, started, wide_net
+from served import NAMES, cells, get, png, rows, serving, started, wide_net
 from tiny_ssd import TINY, picture, tiny_net, write_tiny
 
 from boxpresso import Detector, Net
@@ -250,6 +250,27 @@ def test_the_page_opens_with_an_example_and_saves_its_drawing(browser, tmp_path)
             assert np.array_equal(np.asarray(saved), np.asarray(found.plot()))
 
 
+def test_the_report_of_the_net_opens_beside_the_page(browser):
+    """As the command gives it; in a page that may load nothing, and has no origin of its own."""
+    from boxpresso.cli.serve import report_of
+
+    with started(report=report_of) as server, Page(browser, server) as page:
+        with page.expect_popup() as opened:
+            page.click("#net-report")
+        report, faults = opened.value, []
+        report.on("pageerror", lambda error: faults.append(str(error)))
+        report.wait_for_load_state()
+        expect(report.locator("h1")).to_have_text("tiny")
+        expect(report.locator("#graph-part svg").first).to_be_visible()
+        assert "DetectionOutput" in report.locator("#graph-part").inner_text()
+        assert report.evaluate("window.origin") == "null"
+        assert faults == []
+        report.close()
+    with started() as server, Page(browser, server) as page:
+        expect(page.locator("#net-report")).to_be_hidden()
+        assert get(server, "report").status_code == 404
+
+
 def test_the_camera(browser):
     """Frames of the browser's own test picture, until the camera is stopped."""
     with started() as server, Page(browser, server) as page:
@@ -357,7 +378,8 @@ def test_axe_finds_nothing(browser, tmp_path, scheme):
     """Deque's checker of accessibility: names, roles, contrast, order of headings."""
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed")
     Image.fromarray(cells(4, scale=10)).save(tmp_path / "a.png")
-    with started(examples=str(tmp_path)) as server, Page(browser, server, color_scheme=scheme) as page:
+    made = {"examples": str(tmp_path), "report": lambda net, name: ""}  # so that its link is there
+    with started(**made) as server, Page(browser, server, color_scheme=scheme) as page:
         page.wait_for_selector("#rows tr")
         page.click("#assumed summary")
         page.locator("#graph button").nth(1).click()

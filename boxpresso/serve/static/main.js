@@ -288,6 +288,8 @@ async function video(file) {
 function showNet() {
   const net = state.about.nets[state.net];
   byId("net-summary").textContent = `${count(net.layers.length, "layer")}, ${net.parameters.toLocaleString("en")} parameters, ${(net.macs / 1e6).toFixed(1)} million multiply-adds, on ${net.device}`;
+  byId("net-report").hidden = !state.about.report;
+  byId("net-report").href = `report?net=${state.net}`;
   drawGraph(byId("graph"), net, chosen, byId("filter").value);
 }
 
