@@ -22,6 +22,7 @@ from ..proto.errors import BoxpressoError, LayerError
 from . import arrays, memory
 
 P = ParamSpec("P")
+LARGE = 2**62  # elements
 LAYERS = 8  # layers in the cache of a thread, with their scratch memory
 PLANS = 512  # plans in the cache of a thread
 OPTIONAL = ("trans", "offset", "bias", "mask")  # inputs that may be None, where the operator's own checks allow it
@@ -67,10 +68,15 @@ class Operator(Generic[P]):
     """A function of arrays and its gradient; `describe` gives its signature and its Plan."""
 
     def __init__(
-        self, describe: Callable[P, Plan], inputs: Sequence[str], constant: Sequence[str], linear: Sequence[str]
+        self,
+        describe: Callable[P, Plan],
+        inputs: Sequence[str],
+        constant: Sequence[str],
+        linear: Sequence[str],
+        large: bool,
     ) -> None:
         self.describe, self.inputs, self.constant = describe, tuple(inputs), tuple(constant)
-        self.linear = tuple(linear)
+        self.linear, self.large = tuple(linear), large
         self.regions = (
             self.inputs.index("rois") if "rois" in self.inputs else None
         )  # which input may be a list of boxes
@@ -169,12 +175,12 @@ class Operator(Generic[P]):
 
 
 def operator(
-    *inputs: str, constant: Sequence[str] = ("rois",), linear: Sequence[str] = ("x",)
+    *inputs: str, constant: Sequence[str] = ("rois",), linear: Sequence[str] = ("x",), large: bool = False
 ) -> Callable[[Callable[P, Plan]], Operator[P]]:
     """Makes an Operator of a function that describes it. inputs: which arguments are arrays; the first decides device,
     dtype and kind of the result, and `layout` is about it; constant: those without a gradient; linear: those in each of which
-    the result is linear, for every value of the options."""
-    return lambda describe: Operator(describe, inputs, constant, linear)
+    the result is linear, for every value of the options; large: whether arrays of the CPU may have 2^31 elements and more."""
+    return lambda describe: Operator(describe, inputs, constant, linear, large)
 
 
 def wrong_field(plan: Plan) -> str:
@@ -238,7 +244,7 @@ class Call:
         if self.turns:
             self.arrays[0] = self.permuted(x, TO_NCHW)
         self.bottoms = [self.blob(a) for i, a in enumerate(self.arrays) if a is not None and i not in self.plan.blobs]
-        self.top = [Blob((), self.inner, self.device)]
+        self.top = [self.empty_blob(self.inner)]
         self.own, self.count = self.top[0]._data, sum(a is not None for a in self.arrays)
         self.token, self.borrowed, self.again = object(), True, False
         self.cached = self.find()
@@ -389,8 +395,15 @@ class Call:
 
     def blob(self, array: Any) -> Blob:
         """A Blob over the memory of an array."""
-        blob = Blob((), array.dtype, self.device)
+        blob = self.empty_blob(array.dtype)
         blob.borrow(array)
+        return blob
+
+    def empty_blob(self, dtype: Any) -> Blob:
+        """A Blob without memory; kernels of some operators count the elements of all its planes with 64 bits."""
+        blob = Blob((), dtype, self.device)
+        if self.op.large and self.device.kind == "cpu":
+            blob.most = LARGE
         return blob
 
     def forward(self, keep: bool = False, places: Any = None) -> Any:
