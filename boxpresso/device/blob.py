@@ -59,6 +59,7 @@ class Blob:
     (6.0, 0.0, 6)
     """
 
+    most = LIMIT  # elements
     is_input = False  # whether it is an input of a net, whose values the caller gives
 
     def __init__(
@@ -82,7 +83,7 @@ class Blob:
         shape = tuple(int(s) for s in shape)
         if len(shape) > AXES:
             raise LayerError(f"a blob cannot have {len(shape)} axes: it has {AXES} at most, as in Caffe")
-        if any(s < 0 for s in shape) or prod(shape) > LIMIT:
+        if any(s < 0 for s in shape) or prod(shape) > self.most:
             raise LayerError(f"a blob cannot have the shape {shape}: axes are from 0, elements at most 2^31 - 1")
         if self._holder is not None:
             self._holder.grow(self, prod(shape))

@@ -109,6 +109,9 @@ def modulated_deform_roi_pool(
     >>> modulated_deform_roi_pool(x, rois, offset, mask, 1).item()
     0.25
     """
+    for name, array in (("offset", offset), ("mask", mask)):
+        if array is None:
+            raise BoxpressoError(f"{name} must be an array, got None")
     fields = {**pooled(output_size, spatial_scale), "sampling_ratio": sampling_ratio, "gamma": gamma}
     return Plan("ModulatedDeformROIPooling", {"deform_roi_pooling_param": fields}, remembers=False)
 
@@ -144,17 +147,15 @@ def deform_conv2d(
     >>> deform_conv2d(x, offset, weight)[0, 0].tolist()
     [[2.0, 3.0, 1.75], [5.0, 6.0, 3.25], [3.25, 3.75, 2.0]]
     """
-    if offset is None or len(weight.shape) != 4:
-        raise BoxpressoError(
-            f"deform_conv2d: offset must be an array, and weight (outputs, C / groups, *kernel); got "
-            f"{None if offset is None else tuple(offset.shape)} and {tuple(weight.shape)}"
-        )
+    for name, array in (("offset", offset), ("weight", weight)):
+        if array is None or len(array.shape) != 4:
+            raise BoxpressoError(f"{name} must have 4 axes, got {None if array is None else tuple(array.shape)}")
     outputs, inner, height, width = weight.shape
     fields: dict[str, Any] = {
         "num_output": outputs, "kernel_size": (height, width), "bias_term": bias is not None,
         "group": x.shape[1] // inner if inner else 1, "deformable_group": offset.shape[1] // max(2 * height * width, 1),
     }  # fmt: skip
     for name, value in (("stride", stride), ("pad", padding), ("dilation", dilation)):
-        fields[name] = pair(value, name)
+        fields[name] = pair(value, "padding" if name == "pad" else name)
     type = "DeformableConvolution" if mask is None else "ModulatedDeformableConvolution"
     return Plan(type, {"deformable_convolution_param": fields}, blobs=(2, 3), remembers=False)

@@ -15,6 +15,7 @@ from typing import Any, Generic, ParamSpec, cast
 from ..device import Blob, strides
 from ..device.cuda import Cuda
 from ..device.kernel import real_of
+from ..device.signature import BFLOAT16
 from ..device.tape import TRIES, HostTape, Tape, Unrecordable, address_of
 from ..layers.core import Layer, Trait, check_arity, make_layer, strided, traits_of
 from ..proto import LayerParameter
@@ -22,6 +23,7 @@ from ..proto.errors import BoxpressoError, LayerError
 from . import arrays, memory
 
 P = ParamSpec("P")
+LARGE = 2**62  # elements
 LAYERS = 8  # layers in the cache of a thread, with their scratch memory
 PLANS = 512  # plans in the cache of a thread
 OPTIONAL = ("trans", "offset", "bias", "mask")  # inputs that may be None, where the operator's own checks allow it
@@ -67,10 +69,15 @@ class Operator(Generic[P]):
     """A function of arrays and its gradient; `describe` gives its signature and its Plan."""
 
     def __init__(
-        self, describe: Callable[P, Plan], inputs: Sequence[str], constant: Sequence[str], linear: Sequence[str]
+        self,
+        describe: Callable[P, Plan],
+        inputs: Sequence[str],
+        constant: Sequence[str],
+        linear: Sequence[str],
+        large: bool,
     ) -> None:
         self.describe, self.inputs, self.constant = describe, tuple(inputs), tuple(constant)
-        self.linear = tuple(linear)
+        self.linear, self.large = tuple(linear), large
         self.regions = (
             self.inputs.index("rois") if "rois" in self.inputs else None
         )  # which input may be a list of boxes
@@ -169,22 +176,27 @@ class Operator(Generic[P]):
 
 
 def operator(
-    *inputs: str, constant: Sequence[str] = ("rois",), linear: Sequence[str] = ("x",)
+    *inputs: str, constant: Sequence[str] = ("rois",), linear: Sequence[str] = ("x",), large: bool = False
 ) -> Callable[[Callable[P, Plan]], Operator[P]]:
     """Makes an Operator of a function that describes it. inputs: which arguments are arrays; the first decides device,
     dtype and kind of the result, and `layout` is about it; constant: those without a gradient; linear: those in each of which
-    the result is linear, for every value of the options."""
-    return lambda describe: Operator(describe, inputs, constant, linear)
+    the result is linear, for every value of the options; large: whether arrays of the CPU may have 2^31 elements and more."""
+    return lambda describe: Operator(describe, inputs, constant, linear, large)
 
 
-def wrong_field(plan: Plan) -> str:
-    """Which field of a plan's parameter its message does not take, and why; protobuf itself does not say which it is."""
+def wrong_field(plan: Plan, options: dict[str, Any]) -> str:
+    """Which option its message does not take, and why; protobuf itself does not say which field it is, and an option may be
+    the field of another name."""
     for message, fields in plan.parameter.items():
         for name, value in fields.items():
             try:
                 LayerParameter(**{message: {name: value}})
             except (TypeError, ValueError) as error:
-                return f"{name} cannot be {str(value)[:40]!r}: {error}"
+                same = [key for key, given in options.items() if value is given or value == given]
+                parts = [key for key, given in options.items() if isinstance(given, (tuple, list)) and value in given]
+                longer = [key for key in options if key.startswith(name)]  # padding
+                called = next(iter((*longer, *same, *parts)), name)
+                return f"{called} cannot be {str(value)[:40]!r}: {error}"
     return ""
 
 
@@ -221,11 +233,16 @@ class Call:
         x = arrays.take(arrays.turned(first, TO_NHWC) if self.turned else first, self.device)
         self.lent: list[Any] = [x]  # the inputs as this device's arrays over the caller's memory
         if x.dtype not in arrays.FLOATS:
-            raise BoxpressoError(f"{op.inputs[0]} must be of float16, bfloat16, float32 or float64, got {x.dtype}")
-        if self.last and x.ndim != 4:
-            raise BoxpressoError(f"an image must have 4 axes, got shape {tuple(x.shape)}")
+            raise BoxpressoError(
+                f"{name}: {op.inputs[0]} must be of float16, bfloat16, float32 or float64, got {x.dtype}"
+            )
+        if "layout" in op.names and x.ndim != 4:
+            raise BoxpressoError(f"{name}: {op.inputs[0]} must have 4 axes, got shape {tuple(x.shape)}")
         self.outer, self.dtype = x.dtype, real_of(x.dtype)
         self.lent.extend(None if a is None else arrays.take(a, self.device) for a in inputs[1:])
+        for what, array in zip(op.inputs, self.lent):
+            if array is not None and array.dtype.kind not in "biuf" and array.dtype != BFLOAT16:
+                raise BoxpressoError(f"{name}: {what} must be of real numbers, got {array.dtype}")
         rest = [None if a is None else arrays.take(a, self.device, self.dtype) for a in self.lent[1:]]
         self.arrays: list[Any] = [x, *rest]
         self.shapes = tuple(None if a is None else a.shape for a in self.arrays)
@@ -238,12 +255,23 @@ class Call:
         if self.turns:
             self.arrays[0] = self.permuted(x, TO_NCHW)
         self.bottoms = [self.blob(a) for i, a in enumerate(self.arrays) if a is not None and i not in self.plan.blobs]
-        self.top = [Blob((), self.inner, self.device)]
+        self.top = [self.empty_blob(self.inner)]
         self.own, self.count = self.top[0]._data, sum(a is not None for a in self.arrays)
         self.token, self.borrowed, self.again = object(), True, False
-        self.cached = self.find()
-        self.layer = self.cached.layer
-        self.bind()
+        try:
+            self.cached = self.find()
+            self.layer = self.cached.layer
+            self.bind()
+        except LayerError as error:
+            raise LayerError(self.in_words_of_the_operator(str(error))) from None
+
+    def in_words_of_the_operator(self, text: str) -> str:
+        """What a layer says of its bottoms, of the operator's inputs."""
+        given = zip(self.op.inputs, self.arrays)
+        names = [name for i, (name, array) in enumerate(given) if array is not None and i not in self.plan.blobs]
+        for i, name in enumerate(names):
+            text = text.replace(f"bottom {i},", f"{name},").replace(f"bottom {i} ", f"{name} ")
+        return text
 
     @property
     def reusable(self) -> bool:
@@ -313,7 +341,7 @@ class Call:
         try:
             param = LayerParameter(name=name, type=plan.type, **plan.parameter)
         except (TypeError, ValueError) as error:  # of protobuf, for a number that is too large or below 0
-            raise LayerError(f"{name}: {wrong_field(plan) or error}") from None
+            raise LayerError(f"{name}: {wrong_field(plan, self.options) or error}") from None
         channels = self.arrays[0].shape[-1 if self.last else 1 :][:1]
         key = param.SerializeToString(deterministic=True), tuple(sorted(plan.attributes.items())), channels
         if len(plans) >= PLANS:
@@ -359,11 +387,13 @@ class Call:
                 cached.shapes = None  # until it is done
                 self.layer.reshape(self.bottoms, self.top)
                 cached.shapes, cached.top = self.shapes, self.top[0].shape
-            learned: list[Any] = [self.arrays[i] for i in self.plan.blobs if self.arrays[i] is not None]
-            for blob, array in zip(self.layer.blobs, learned, strict=True):
+            learned: list[Any] = [
+                (self.op.inputs[i], self.arrays[i]) for i in self.plan.blobs if self.arrays[i] is not None
+            ]
+            for blob, (name, array) in zip(self.layer.blobs, learned, strict=True):
                 if blob.shape != tuple(array.shape):
                     raise BoxpressoError(
-                        f"{self.layer}: a parameter must be of shape {blob.shape}, got {tuple(array.shape)}"
+                        f"{self.layer}: {name} must be of shape {blob.shape}, got {tuple(array.shape)}"
                     )
                 blob.borrow(array)
 
@@ -389,8 +419,15 @@ class Call:
 
     def blob(self, array: Any) -> Blob:
         """A Blob over the memory of an array."""
-        blob = Blob((), array.dtype, self.device)
+        blob = self.empty_blob(array.dtype)
         blob.borrow(array)
+        return blob
+
+    def empty_blob(self, dtype: Any) -> Blob:
+        """A Blob without memory; kernels of some operators count the elements of all its planes with 64 bits."""
+        blob = Blob((), dtype, self.device)
+        if self.op.large and self.device.kind == "cpu":
+            blob.most = LARGE
         return blob
 
     def forward(self, keep: bool = False, places: Any = None) -> Any:

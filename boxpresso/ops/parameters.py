@@ -35,6 +35,6 @@ def pooled(output_size: Two, spatial_scale: float) -> dict[str, Any]:
 def position_sensitive(x: Any, output_size: Two, spatial_scale: float) -> dict[str, Any]:
     """The parameter of x's channels, bins * bins for each output."""
     bins, width = pair(output_size)
-    if bins != width:
-        raise BoxpressoError(f"output_size must be as high as wide, got {output_size!r}")
-    return {"spatial_scale": spatial_scale, "group_size": bins, "output_dim": x.shape[1] // max(bins * bins, 1)}
+    if bins != width or bins < 1:
+        raise BoxpressoError(f"output_size must be above 0 and as high as wide, got {output_size!r}")
+    return {"spatial_scale": spatial_scale, "group_size": bins, "output_dim": x.shape[1] // (bins * bins)}

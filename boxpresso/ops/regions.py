@@ -11,7 +11,7 @@ from .operator import TO_NHWC, Call, Plan, operator
 from .parameters import Two, pooled, position_sensitive
 
 
-@operator("x", "rois", linear=())
+@operator("x", "rois", linear=(), large=True)
 def roi_align(
     x: Any, rois: Any, output_size: Two, spatial_scale: float = 1.0, sampling_ratio: int = 0, aligned: bool = True,
     pool_mode: str = "avg", *, layout: str = "NCHW",
@@ -94,7 +94,7 @@ def roi_align_argmax(*args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
     return result, places[0], places[1]
 
 
-@operator("x", "rois", linear=())
+@operator("x", "rois", linear=(), large=True)
 def roi_pool(
     x: Any, rois: Any, output_size: Two, spatial_scale: float = 1.0, *, mmcv: bool = False, layout: str = "NCHW"
 ) -> Plan:
@@ -174,7 +174,7 @@ def roi_pool_backward(grad: Any, *args: Any, argmax: Any = None, **kwargs: Any) 
         layer.places, layer.has_places = own, False
 
 
-@operator("x", "rois")
+@operator("x", "rois", large=True)
 def roi_align_rotated(
     x: Any, rois: Any, output_size: Two, spatial_scale: float = 1.0, sampling_ratio: int = 0, aligned: bool = True,
     clockwise: bool = False, *, layout: str = "NCHW",
@@ -275,7 +275,7 @@ def rotate_roi_pool(
     return Plan("RotateROIPooling", {"rotate_pooling_param": pooled(output_size, spatial_scale)})
 
 
-@operator("x", "rois")
+@operator("x", "rois", large=True)
 def ps_roi_pool(x: Any, rois: Any, output_size: int, spatial_scale: float = 1.0, *, layout: str = "NCHW") -> Plan:
     """Position-sensitive RoIPool, as torchvision has it; R-FCN's own is the layer PSROIPooling.
 
@@ -304,7 +304,7 @@ def ps_roi_pool(x: Any, rois: Any, output_size: int, spatial_scale: float = 1.0,
     return Plan("PSROIPooling", {"psroi_pooling_param": fields}, {"torchvision": True, "least_outputs": 0})
 
 
-@operator("x", "rois")
+@operator("x", "rois", large=True)
 def ps_roi_align(
     x: Any, rois: Any, output_size: int, spatial_scale: float = 1.0, sampling_ratio: int = -1, *, layout: str = "NCHW"
 ) -> Plan:
@@ -336,7 +336,7 @@ def ps_roi_align(
     return Plan("PSROIAlign", {"psroi_align_param": fields}, {"least_outputs": 0})
 
 
-@operator("x", "rois", constant=())
+@operator("x", "rois", constant=(), large=True)
 def prroi_pool(x: Any, rois: Any, output_size: Two, spatial_scale: float = 1.0, *, layout: str = "NCHW") -> Plan:
     """Precise RoI pooling: the exact average of the bilinear surface over each bin. The regions have a gradient, too.
 

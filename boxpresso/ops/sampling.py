@@ -51,6 +51,8 @@ def crop_and_resize(
     [[1.0, 2.0], [7.0, 8.0]]
     """
     height, width = pair(crop_size, "crop_size")
+    if not isinstance(extrapolation_value, (int, float, np.number)):
+        raise BoxpressoError(f"extrapolation_value must be a number, got {extrapolation_value!r}")
     settings = {"crop_size": [height, width], "method": method, "extrapolation_value": float(extrapolation_value)}
     return Plan("CropAndResize", text_of(**settings), remembers=False)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import inspect
+import re
 import subprocess
 import sys
 import weakref
@@ -105,6 +106,50 @@ def test_what_is_wrong_is_named(wrong, text):
     """The argument and what was seen of it."""
     with pytest.raises(BoxpressoError, match=text):
         ops.roi_align(**{"x": X, "rois": ROIS, "output_size": 2, **wrong})
+
+
+WRONG_INPUTS = {
+    "None": lambda x: None, "text": lambda x: "a", "flat": lambda x: x.reshape(-1), "with an axis more": lambda x: x[None],
+    "complex": lambda x: x.astype(complex), "objects": lambda x: x.astype(object), "of dates": lambda x: x.astype("datetime64[s]"),
+}  # fmt: skip
+WRONG_OPTIONS = ["a", -1, 2.5, float("nan"), 1e30, 2**40, (1, 2, 3), None]
+MAY_BE = {  # what is no mistake there
+    ("trans", "None"), ("offset", "None"), ("bias", "None"), ("mask", "None"), ("bias", "flat"), ("image_info", "flat"),
+    ("image_info", "with an axis more"), ("level_start_index", "flat"), ("box_indices", "flat"), ("box_indices", "with an axis more"),
+}  # fmt: skip
+OTHER_WORDS = {
+    "x": "of shape",
+    "spatial_scale": "samples a bin",
+    "crop_size": "pooled_h",
+    "weight": "offsets",
+    "other": "both maps",
+}
+
+
+@pytest.mark.parametrize("case", range(len(CASES)), ids=IDS)
+def test_each_wrong_argument_is_named(case):
+    """A wrong argument of any operator is a BoxpressoError that has its name, or is no mistake."""
+    name, given, options, _ = CASES[case]
+    op, given = getattr(ops, name), as_type(given, np.float32)
+    tried = [(what, how, change(given[what])) for what in given for how, change in WRONG_INPUTS.items()]
+    tried += [(what, "option", value) for what in op.options for value in WRONG_OPTIONS]
+    refused = [(*each, text) for each in tried if (text := refusal(op, {**given, **options, each[0]: each[2]}))]
+    for what, _, value, text in refused:
+        words = rf"\b({what}s?|{OTHER_WORDS.get(what, what)})\b"
+        assert re.search(words, text.replace(f"'{name}'", "")), (what, value, text)
+    for what, how in {(what, how) for what, how, *_ in tried} - {(what, how) for what, how, *_ in refused}:
+        any_axes = what == "x" and "layout" not in op.names and how in ("flat", "with an axis more")
+        assert how == "option" or any_axes or (what, how) in MAY_BE, (what, how)
+    assert len(refused) > len(given) * 3
+
+
+def refusal(op, arguments: dict) -> str:
+    """The text of its BoxpressoError, "" where there is none."""
+    try:
+        op(**arguments)
+    except BoxpressoError as error:
+        return str(error)
+    return ""
 
 
 def test_no_other_library_is_imported():
@@ -349,7 +394,7 @@ def test_signatures_are_those_that_one_writes():
         (lambda: ops.roi_align(X, ROIS[:, 1:], 2), r"\(K, 5\)"),
         (lambda: ops.roi_align(X[0], ROIS, 2, layout="NHWC"), "4 axes"),
         (lambda: ops.roi_align_backward(X, X, ROIS, 2), "grad must be"),
-        (lambda: ops.deform_conv2d(Y, TAPS, WEIGHT, BIAS[:2], padding=1), "parameter must be of shape"),
+        (lambda: ops.deform_conv2d(Y, TAPS, WEIGHT, BIAS[:2], padding=1), "bias must be of shape"),
         (lambda: ops.ps_roi_pool(X, ROIS, (2, 3)), "as high as wide"),
         (lambda: ops.ps_roi_align(X, ROIS, 2), "channels"),
         (lambda: ops.nms(ROIS, ROIS[:, 0], 0.5), r"shape \(N, 4\)"),

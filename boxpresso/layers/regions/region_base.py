@@ -12,9 +12,11 @@ import numpy as np
 
 from ...device import AnyArray, Blob, Device, Kernels
 from ...device.kernel import StructValue, real_of
+from ..core.numbers import COUNT_LIMIT
 from .region_check import CORNERS, CheckedRegions
 
 KERNELS = Kernels(Path(__file__).with_name("region_base.cu"))
+CONVERTED = 2**30
 FEW = 16  # regions: not worth an order
 BAND = 32  # rows of the map: regions with their centres there are neighbours
 # Whether gradients are made in tiles, each by a block of its own.
@@ -62,6 +64,12 @@ class RegionLayer(CheckedRegions):
             f"bottom 1, the regions, must be (K, {len(self.columns)}): {', '.join(self.columns)}; got {rows}",
         )
         self.regions = rows[0]
+        (height, width), bins = self.size, math.prod(self.pooled)
+        for what, count in (
+            ("pixels in a plane", height * width), ("planes", self.batch * self.channels),
+            ("numbers of a region", self.channels * bins), ("edges of bins", self.regions * (2 * sum(self.pooled) + 5)),
+        ):  # fmt: skip
+            self.need(count <= COUNT_LIMIT, f"{count} {what}: kernels count to 2^31 - 1")
 
     @property
     def fields(self) -> dict[str, float]:
@@ -191,12 +199,23 @@ class RegionLayer(CheckedRegions):
         if array.dtype == self.real:
             return array
         copy: AnyArray = self.device.empty(array.shape, self.real)
-        KERNELS.on(self.device).widen(array.size, array, copy)
+        self.convert("widen", array, copy)
         return copy
 
     def narrow(self, source: AnyArray, target: AnyArray) -> None:
         """Copies from an array of the computed type to one of the blobs'."""
-        KERNELS.on(self.device).narrow(target.size, source, target)
+        self.convert("narrow", source, target)
+
+    def convert(self, kernel: str, source: AnyArray, target: AnyArray) -> None:
+        """By the kernel of that name, of which a launch has CONVERTED numbers at most."""
+        convert, size = getattr(KERNELS.on(self.device), kernel), source.size
+        if size <= CONVERTED:
+            convert(size, source, target)
+            return
+        numbers, to = (np.asarray(array).reshape(-1) for array in (source, target))  # of the CPU: see Blob.most
+        for first in range(0, size, CONVERTED):
+            some = slice(first, min(first + CONVERTED, size))
+            convert(some.stop - first, numbers[some], to[some])
 
     def sums_of(self, diff: AnyArray) -> AnyArray:
         """An array for the sums that become `diff`: itself or, where it is of 16 bits, one of float32."""
