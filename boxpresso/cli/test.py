@@ -195,11 +195,7 @@ def on_folder(args: Namespace) -> int:
     scenes, numbers, names, labels = read_scenes(args, names)
     if warning := trained_on(args, scenes):
         warn(warning)
-    if not args.labels and count != len(names) + 1:
-        raise ModelError(
-            f"the net has {count} classes with the background, the annotations are of {len(names)} without; name them with "
-            "--labels, in the order that the net was trained with"
-        )
+    check_count(args, count, names)
     inputs = {"mean": args.mean, "scale": args.scale, "swap_rb": args.swap_rb, "size": args.size}
     detector = Detector(net, threshold=args.threshold, clip=args.clip, **inputs)
     if (line := assumed(detector)) and not args.json:
@@ -226,6 +222,15 @@ def on_folder(args: Namespace) -> int:
     rules = protocols(list(seen.values()), used, evaluation.coco)
     about = {"pictures": len(used), "skipped": skipped, "protocols": rules}
     return report(args, evaluation, about, shown, detector.describe())
+
+
+def check_count(args: Namespace, count: int | None, names: Mapping[int, str]) -> None:
+    """Raises ModelError where a net has other classes than annotations that no --labels are for."""
+    if not args.labels and count != len(names) + 1:
+        raise ModelError(
+            f"the net has {count} classes with the background, the annotations are of {len(names)} without; name them with "
+            "--labels, in the order that the net was trained with"
+        )
 
 
 def save_detections(

@@ -190,7 +190,8 @@ class Detections(Sequence[Detection]):
             value = getattr(self, name)
             if value is None:
                 continue
-            array = np.asarray(value, dtype)
+            with np.errstate(over="ignore"):  # a box of weights that are no good: what float32 cannot hold is infinite
+                array = np.asarray(value, dtype)
             if not array.size and not count and array.ndim != len(shape):
                 array = array.reshape([max(0, side) for side in shape])
             fits = array.ndim == len(shape) and all(s in (-1, a) for s, a in zip(shape, array.shape))

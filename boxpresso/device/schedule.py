@@ -10,9 +10,12 @@ from dataclasses import dataclass
 
 WAKE = 50_000  # nanoseconds until a sleeping worker is at work, about
 BYTES = 3  # that one worker gets through in a nanosecond, about: the guess for a launch of a size not seen yet
-FIRST, LONGEST = 2, 128  # launches by one worker until all are tried again: doubled where that is slower once more
+FIRST, LONGEST = 2, 128  # launches by one worker until all are tried again: doubled each time that all are slower
 # At each launch by all workers of what waits while it runs, whose time on the processor tells nothing of what one would need.
 SLOW_FADE = 0.998
+SHORT = (
+    10_000_000  # nanoseconds, guessed, up to which the first launch of what waits is by one worker, to know its time
+)
 LONG = 1_000_000  # nanoseconds from which on a launch can be interrupted
 
 
@@ -28,7 +31,9 @@ class Times:
 
     alone: float  # by one worker
     together: float  # by all, the last time
-    pause: int = FIRST  # launches by one worker after the next launch by all that is slower
+    pause: int = (
+        FIRST  # launches by one worker after the next launch by all that is slower; FIRST: none, it is tried again
+    )
     left: int = LONGEST  # of these, until all are tried
 
 
@@ -36,7 +41,7 @@ class Schedule:
     """Remembers how long launches took, by one worker and by all, for each kernel and order of magnitude of its size.
 
     To wake sleeping workers takes longer than small work does, and so does all while other programs use the machine. A launch
-    by all that was slower may have been the one after a pause, or the only one that was disturbed: all are tried again soon,
+    by all that was slower may have been the one after a pause, or the only one that was disturbed: all are tried again at once,
     and ever more rarely where they stay slower. Results do not depend on the number of workers.
     """
 
@@ -57,10 +62,12 @@ class Schedule:
         known = self.took.get(key)
         times = known or self.took.setdefault(key, Times(size / BYTES, WAKE + size / BYTES / workers))
         guard = -1 if (known is None or min(times.alone, times.together) > LONG) and interruptible() else 1
-        if workers == 1 or not (self.always_all or times.together < times.alone or times.left <= 0):
+        tells = known is None and self.waits and times.alone < SHORT  # the next is by all
+        by_all = (times.together < times.alone and not tells) or times.left <= 0
+        if workers == 1 or not (self.always_all or by_all):
             start = time.perf_counter_ns()
             result = call(guard, *args)
-            times.alone, times.left = time.perf_counter_ns() - start, times.left - 1
+            times.alone, times.left = time.perf_counter_ns() - start, 0 if tells else times.left - 1
             return result
         start, busy = time.perf_counter_ns(), time.thread_time_ns()
         result = call(guard * workers, *args)
@@ -72,5 +79,6 @@ class Schedule:
         if times.together < times.alone:
             times.pause = FIRST
         else:
-            times.left, times.pause = times.pause, min(2 * times.pause, LONGEST)
+            times.left = times.pause if times.pause > FIRST else 0  # one alone may have been disturbed
+            times.pause = min(2 * times.pause, LONGEST)
         return result

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,47 @@ from ..net import Net
 Numpy = np.ndarray[Any, np.dtype[Any]]
 LOW = 0.1  # of the threshold: how much lower scores count among the boxes that are compared
 AGAIN = 0.7  # the overlap from which on a box is found again
+
+
+@dataclass(frozen=True)
+class Loss:
+    """What a net in 8 bits loses: of all pictures, and how far each picture's result is from that in float."""
+
+    value: float
+    pictures: list[float]
+
+
+def rows_of(detections: Detections) -> list[tuple[float, ...]]:
+    """Rows (label, score, corners) of those that are finite."""
+    return [
+        (int(label), float(score), *map(float, box))
+        for box, score, label in zip(detections.boxes, detections.scores, detections.labels)
+        if np.isfinite([*box, score]).all()
+    ]
+
+
+def mean_precision(found: Sequence[Detections], truth: Sequence[Any]) -> float:
+    """The mean average precision (an overlap of 0.5) against labels: for each picture a Scene, or rows as `evaluate` takes."""
+    return float(evaluate([rows_of(each) for each in found], truth).mean)
+
+
+def moved(true: Detections, found: Detections, threshold: float) -> float:
+    """By how much the boxes of one picture have moved: the largest 1 - overlap of a box with its best, from a score on.
+
+    Examples
+    --------
+    >>> a = Detections([[0, 0, 10, 10], [20, 0, 40, 10]], [0.9, 0.8], [1, 2])
+    >>> b = Detections([[0, 0, 10, 10], [20, 0, 40, 8]], [0.9, 0.8], [1, 2])
+    >>> round(moved(a, b, 0.5), 3), moved(a, a, 0.5), moved(a, b[b.scores > 0.85], 0.5)
+    (0.2, 0.0, 1.0)
+    """
+    there = found[found.scores >= threshold]
+    worst = 0.0
+    for box, score, label in zip(true.boxes, true.scores, true.labels):
+        if score >= threshold:
+            overlaps = iou(np.asarray(box, np.float64), there.boxes[there.labels == label].astype(np.float64))
+            worst = max(worst, 1 - float(np.max(overlaps, initial=0)))
+    return worst
 
 
 def boxes_lost(reference: Sequence[Detections], found: Sequence[Detections], threshold: float) -> float:
@@ -42,14 +84,7 @@ def boxes_lost(reference: Sequence[Detections], found: Sequence[Detections], thr
         for d in reference
     ]
     labels = {row[0] for rows in truth for row in rows}
-    rows = [
-        [
-            (int(label), float(score), *map(float, box))
-            for box, score, label in zip(d.boxes, d.scores, d.labels)
-            if int(label) in labels and np.isfinite([*box, score]).all()
-        ]
-        for d in found
-    ]
+    rows = [[row for row in rows_of(d) if row[0] in labels] for d in found]
     many = sum(map(len, truth))
     again = sum(found_again(true, [row for row in mine if row[1] >= threshold]) for true, mine in zip(truth, rows))
     return max(1 - float(evaluate(rows, truth).mean), 1 - again / many if many else 0.0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -16,12 +17,12 @@ from ..decoders.base import Settings, picture_input, prepare
 from ..decoders.detections import Detections
 from ..detection import Detector, UnrecognisedError
 from ..graph.graph import INT8 as BYTES
-from ..graph.quantization import INT8, MARK, LayerNote, Quantization, fields_of, weights_of
-from ..image import ImageLike
+from ..graph.quantization import INT8, MARK, LayerNote, Quantization, Range, fields_of, weights_of
+from ..image import ImageLike, as_image
 from ..net import Net
 from ..net.weights import save_weights
-from ..proto.errors import ModelError
-from .accuracy import LOW, boxes_lost, compared, distance, numbers
+from ..proto.errors import BoxpressoWarning, ModelError
+from .accuracy import LOW, Loss, boxes_lost, compared, distance, mean_precision, moved, numbers
 from .ranges import METHODS, NO_PICTURES, find_ranges
 from .speed import measure, race, slower
 
@@ -38,6 +39,7 @@ def quantize(
     *,
     ranges: str = "minmax",
     drop: float | None = None,
+    truth: Sequence[Any] | None = None,
     float32: Collection[str] = (),
     speed: bool = True,
     tell: Callable[[str], None] = lambda line: None,
@@ -63,6 +65,9 @@ def quantize(
         For a detector of boxes: by how much mAP, against its boxes in float, may fall from 1, and the share of these that may
         not be found again, at an overlap of 0.7 and from the detector's threshold on; by default 0.005. For others: the
         distance of the outputs over their length; by default 0.02.
+    truth
+        For each picture its true objects, a Scene or rows (label, xmin, ymin, xmax, ymax[, difficult]): then the drop is by how
+        much the mAP against these falls below that in float. For a Detector of boxes, and pictures.
     float32
         Names of layers that stay in float.
     speed
@@ -78,7 +83,8 @@ def quantize(
     Raises
     ------
     ModelError
-        For no pictures, or those that cannot be the net's input; for a net that is not as above, that has several nets, or
+        For no pictures, or those that cannot be the net's input; for `truth` of other pictures, or without objects; for a net
+        that is not as above, that has several nets, or
         layers that may run once a forward only (Python, files, random numbers); for values that are not finite. Each names
         the layer.
 
@@ -104,7 +110,9 @@ def quantize(
             detector = Detector(plain)
     if detector is not None and isinstance(images[0], Mapping):
         detector = None
-    return Quantizer(plain, detector, images, ranges, drop, tell).run(float32, speed)
+    if truth is not None:
+        refuse_truth(plain, detector, images, truth)
+    return Quantizer(plain, detector, images, ranges, drop, tell, truth).run(float32, speed)
 
 
 def refuse(net: Net, images: Sequence[Image], ranges: str, drop: float | None) -> None:
@@ -136,6 +144,18 @@ def refuse(net: Net, images: Sequence[Image], ranges: str, drop: float | None) -
             )
 
 
+def refuse_truth(net: Net, detector: Detector | None, images: Sequence[Image], truth: Sequence[Any]) -> None:
+    """Raises ModelError for labels that say nothing of the pictures."""
+    if detector is None or detector.decoder.KIND != "boxes":
+        raise ModelError(
+            f"labels are of boxes in pictures, and net {net.name!r} finds none, or is given whole inputs: leave them out"
+        )
+    if len(truth) != len(images):
+        raise ModelError(
+            f"labels are of {len(truth)} pictures, and {len(images)} are given; give one of each for each picture"
+        )
+
+
 def only_net(detector: Detector) -> Net:
     """The net of a detector. Raises ModelError for a cascade."""
     nets = list(detector.decoder.nets)
@@ -149,7 +169,7 @@ class Quantizer:
 
     Parameters
     ----------
-    net, detector, images, method, drop, tell
+    net, detector, images, method, drop, tell, truth
         As there; detector: that which prepares the pictures, None for whole inputs.
     """
 
@@ -161,14 +181,22 @@ class Quantizer:
         method: str,
         drop: float | None,
         tell: Callable[[str], None],
+        truth: Sequence[Any] | None = None,
     ) -> None:
         self.net, self.detector, self.images, self.method, self.tell = net, detector, images, method, tell
+        self.truth, self.precision = truth, 0.0
         self.float, self.int8 = self.twin(net, "float32"), self.twin(net, None)
         self.reference: list[Detections] = []
         self.inputs: list[dict[str, Numpy]] = []
         self.read()
         of_boxes = detector is not None and detector.decoder.KIND == "boxes"
         self.boxes = of_boxes and any((d.scores >= self.threshold).any() for d in self.reference)
+        if truth is not None:
+            self.boxes, self.precision = True, mean_precision(self.reference, truth)
+            if not np.isfinite(self.precision):
+                raise ModelError(
+                    "the labels have no object in any of the pictures: nothing can be lost; leave them out"
+                )
         if of_boxes and not self.boxes:
             tell("no boxes are found in the pictures: the numbers that they are read from are compared instead")
         self.drop = DROP["boxes" if self.boxes else "numbers"] if drop is None else drop
@@ -239,6 +267,7 @@ class Quantizer:
             raise ModelError(
                 f"net {self.net.name!r} has no layer that can run in 8 bits: no convolution or inner product on the CPU"
             )
+        self.warn_of_zeros(able, found)
         scales = Quantization(
             {name: ranges for name, ranges in found.items() if ranges}, {name: LayerNote(INT8) for name in able},
             {layer.name: weights_of(layer) for layer in self.net.layers if layer.blobs},
@@ -251,6 +280,26 @@ class Quantizer:
             scales, reasons = self.faster(scales, reasons)
         scales, lost = self.keeping(scales, reasons)
         return self.finished(scales, lost, speed)
+
+    def warn_of_zeros(self, able: Collection[str], ranges: Mapping[str, Sequence[Range]]) -> None:
+        """Warns of what 8 bits hold exactly, but that is often a fault of the weights: filters and tops of zeros alone."""
+        for layer in self.net.layers:
+            if layer.name not in able:
+                continue
+            weights = np.asarray(layer.blobs[0]._view(False))
+            weights = weights.T if layer.param.inner_product_param.transpose else weights
+            zero = np.flatnonzero(~weights.reshape(len(weights), -1).any(1)).tolist()
+            if zero:
+                shown = ", ".join(map(str, zero[:4])) + (", ..." if len(zero) > 4 else "")
+                warnings.warn(
+                    f"{layer}: the weights of {len(zero)} of its {len(weights)} outputs ({shown}) are all 0; were they loaded?",
+                    BoxpressoWarning, stacklevel=4,
+                )  # fmt: skip
+            if all(low == high == 0 for low, high in ranges[layer.name]):
+                warnings.warn(
+                    f"{layer}: its top is 0 everywhere in all pictures, so nothing tells its range; other pictures may not fit",
+                    BoxpressoWarning, stacklevel=4,
+                )  # fmt: skip
 
     def able(self, ranges: Mapping[str, Any]) -> list[str]:
         """The layers that have a form in 8 bits."""
@@ -283,13 +332,18 @@ class Quantizer:
         self.int8.quantize(scales)
         return distance(self.numbers[:count], [numbers(self.int8, each, self.names) for each in self.inputs[:count]])
 
-    def lost(self, scales: Quantization) -> float:
+    def lost(self, scales: Quantization) -> Loss:
         """What is lost with these scales: of mAP, or the distance of the outputs."""
-        if not self.boxes:
-            return self.off(scales, len(self.inputs))
         self.int8.quantize(scales)
+        if not self.boxes:
+            outputs = [numbers(self.int8, each, self.names) for each in self.inputs]
+            return Loss(distance(self.numbers, outputs), [distance([a], [b]) for a, b in zip(self.numbers, outputs)])
         seeing = self.with_net(self.int8, LOW)
-        return boxes_lost(self.reference, [seeing(image) for image in self.images], self.threshold)
+        found = [seeing(image) for image in self.images]
+        apart = [moved(a, b, self.threshold) for a, b in zip(self.reference, found)]
+        if self.truth is not None:
+            return Loss(max(0.0, self.precision - mean_precision(found, self.truth)), apart)
+        return Loss(boxes_lost(self.reference, found, self.threshold), apart)
 
     def faster(self, scales: Quantization, reasons: Mapping[str, str]) -> tuple[Quantization, dict[str, str]]:
         """With the layers in float that are faster so, and why each is in float."""
@@ -311,7 +365,7 @@ class Quantizer:
         reasons = {**reasons, **dict.fromkeys(back, "no faster here")}
         return scales.with_kinds(reasons), reasons
 
-    def keeping(self, scales: Quantization, reasons: Mapping[str, str]) -> tuple[Quantization, float]:
+    def keeping(self, scales: Quantization, reasons: Mapping[str, str]) -> tuple[Quantization, Loss]:
         """With as few layers given back, those of the largest errors first, as keep what is lost within `drop`; and what is."""
         start = perf_counter()
         worst = sorted(scales.chosen, key=lambda name: -scales.layers[name].error)
@@ -319,30 +373,35 @@ class Quantizer:
         def without(count: int) -> Quantization:
             return scales.with_kinds({**reasons, **dict.fromkeys(worst[:count], "costs accuracy")})
 
-        def loss(count: int) -> float:
-            return self.lost(without(count)) if count < len(worst) else 0.0
+        known: dict[int, Loss] = {}
 
-        known = {0: loss(0)}
-        if known[0] > self.drop:
+        def loss(count: int) -> float:
+            if count not in known:
+                known[count] = self.lost(without(count)) if count < len(worst) else Loss(0.0, [0.0] * len(self.inputs))
+            return known[count].value
+
+        if loss(0) > self.drop:
             low, high = 0, 1
-            while known.setdefault(min(high, len(worst)), loss(min(high, len(worst)))) > self.drop:
+            while loss(min(high, len(worst))) > self.drop:
                 low, high = high, 2 * high
             high = min(high, len(worst))
             while high - low > 1:
                 middle = (low + high) // 2
-                known[middle] = loss(middle)
-                low, high = (low, middle) if known[middle] <= self.drop else (middle, high)
+                low, high = (low, middle) if loss(middle) <= self.drop else (middle, high)
         else:
             high = 0
         self.tell(f"{high} layers given back to float for accuracy: {perf_counter() - start:.1f} s")
         return without(high), known[high]
 
-    def finished(self, scales: Quantization, lost: float, speed: bool) -> Quantization:
+    def finished(self, scales: Quantization, lost: Loss, speed: bool) -> Quantization:
         """With the times of the whole, and notes; all in float where it is not faster."""
         notes: dict[str, Any] = {
-            "pictures": len(self.inputs), "ranges": self.method, "drop": self.drop, "lost": lost,
+            "pictures": len(self.inputs), "ranges": self.method, "drop": self.drop, "lost": lost.value,
             "lost_of": "mAP, or boxes that are not found again" if self.boxes else "outputs, as distance over length",
+            "differences": [round(each, 6) for each in lost.pictures],
         }  # fmt: skip
+        if self.truth is not None:
+            notes["lost_of"], notes["mean_precision"] = "mAP against the labels", self.precision
         if speed and scales.chosen:
             other, plain = self.twin(self.net, None), self.twin(self.net, "float32")
             other.quantize(scales)
@@ -355,7 +414,7 @@ class Quantizer:
                 )
                 why = {name: scales.layers[name].why or "the whole net is no faster here" for name in scales.layers}
                 scales = scales.with_kinds(why)
-                notes["lost"] = 0.0
+                notes["lost"], notes["differences"] = 0.0, [0.0] * len(self.inputs)
         return replace(scales, notes=notes)
 
 

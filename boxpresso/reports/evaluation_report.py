@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import io
 import math
 import os
 from collections.abc import Callable, Iterable, Sequence
@@ -22,10 +20,10 @@ from ..evaluation import Evaluation, fixed
 from ..image import read_image
 from ..proto.errors import BoxpressoError
 from .misses import WHY_FALSE, WHY_MISSED, Fault, Judged, best_score, judge_pictures
-from .page import Column, bar, escape, facts, page, section, table, tiles, write_page
+from .page import Column, bar, escape, facts, page, picture_tag, section, table, tiles, write_page
 
 PICTURES = 24  # of each kind
-SIDE, QUALITY = 480, 80  # pixels of the longer side, and JPEG's quality
+SIDE = 480  # pixels of the longer side
 NAMED = 12  # curves with a colour
 TRUE, FALSE, MISSED = (46, 160, 67), (219, 58, 52), (255, 149, 0)
 POINTS = 120  # of a curve
@@ -272,13 +270,10 @@ def gallery(
         except BoxpressoError as error:  # it was there a moment ago
             parts.append(f"<figure><figcaption>{escape(error)}</figcaption></figure>")
             continue
-        data = io.BytesIO()
-        picture.save(data, "JPEG", quality=QUALITY)
         lines = "".join(f"<small>{escape(caption(evaluation, fault))}</small>" for fault in some[:4])
         more = f"<small>and {len(some) - 4} more</small>" if len(some) > 4 else ""
         parts.append(
-            f'<figure><img alt="{escape(scene.path.name)}" width="{picture.width}" height="{picture.height}" '
-            f'src="data:image/jpeg;base64,{base64.b64encode(data.getvalue()).decode()}">'
+            f"<figure>{picture_tag(picture, scene.path.name)}"
             f"<figcaption>{escape(scene.path.name)}{lines}{more}</figcaption></figure>"
         )
         shown += len(some)

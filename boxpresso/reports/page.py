@@ -6,6 +6,8 @@ file name or a label goes through `escape`.
 
 from __future__ import annotations
 
+import base64
+import io
 import os
 import re
 from collections.abc import Iterable, Sequence
@@ -13,11 +15,14 @@ from datetime import datetime
 from html import escape as html_escape
 from pathlib import Path
 
+from PIL.Image import Image as PillowImage
+
 from ..proto.errors import BoxpressoError
 from ..proto.files import beside, replacing
 
 TIMES = "\u00d7"  # the sign between the numbers of a shape
 ODD = re.compile("[^\t\n\x20-\x7e\x80-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # no character of an XML document
+QUALITY = 80  # JPEG's, of pictures on a page
 HERE = Path(__file__).parent
 # Nothing may be loaded, whatever a text on the page says.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
@@ -126,6 +131,14 @@ def facts(items: Iterable[tuple[str, str]]) -> str:
     """What the report is of: (name, value) as a list."""
     parts = [f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in items]
     return f'<dl class="facts">{"".join(parts)}</dl>'
+
+
+def picture_tag(picture: PillowImage, name: str) -> str:
+    """An <img> that holds a picture; name: of what it shows."""
+    data = io.BytesIO()
+    picture.save(data, "JPEG", quality=QUALITY)
+    source = f"data:image/jpeg;base64,{base64.b64encode(data.getvalue()).decode()}"
+    return f'<img alt="{escape(name)}" width="{picture.width}" height="{picture.height}" src="{source}">'
 
 
 def section(title: str, body: str, name: str, note: str = "") -> str:

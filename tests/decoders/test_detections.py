@@ -54,6 +54,11 @@ def test_shapes_and_dtypes():
         Detections(np.zeros((3, 5)), [1, 1, 1], [1, 1, 1])
 
 
+def test_a_box_larger_than_float32_is_infinite():
+    """Without a word of numpy's: weights that are no good, as random ones, give such boxes."""
+    assert Detections([[0, 0, 1e60, 1]], [0.5], [1]).boxes.tolist() == [[0, 0, np.inf, 1]]
+
+
 def test_indexing_filtering_joining():
     found = three(landmarks=np.arange(30).reshape(3, 5, 2))
     assert found[-1].label == "cat"

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import copy
 import json
+import shutil
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from places import ROOT
 from shared import SHARED
 from test_int8 import INT8, field_of, inputs, kinds, layer
 
 import boxpresso
 from boxpresso import Detector, ModelError, Net
 from boxpresso.cli.main import main
+from boxpresso.evaluation import evaluate
 from boxpresso.graph.quantization import FORMAT, MARK, LayerNote, Quantization
 from boxpresso.net.weights import read_weights, save_weights
 from boxpresso.proto import parse_net
-from boxpresso.proto.errors import DeviceError
+from boxpresso.proto.errors import BoxpressoWarning, DeviceError
 from boxpresso.quantize.accuracy import compared
+from boxpresso.quantize.quantizer import Quantizer
 from boxpresso.quantize.ranges import Histogram, find_ranges
 from boxpresso.quantize.speed import Times, slower
 
@@ -150,11 +155,27 @@ def test_a_channel_of_zeros_and_one_of_nothing_but_bias(made):
     net.params["d"][1].data[3] = 1.5
     net.params["d"][0].data[4] = 0
     net.params["d"][1].data[4] = 0
-    scales = quantised(made, float32=["f"])
+    with pytest.warns(
+        BoxpressoWarning, match=r"layer 'd': the weights of 2 of its 32 outputs \(3, 4\) are all 0"
+    ) as said:
+        scales = quantised(made, float32=["f"])
+    assert len(said) == 1
     net.quantize(scales)
     d = net.forward(["d"], x=xs[0])["d"]
     np.testing.assert_allclose(d[0, 3], 1.5, rtol=1e-2)
     np.testing.assert_array_equal(d[0, 4], 0)
+
+
+def test_a_layer_that_gives_nothing_is_named(made):
+    _, _, net, _ = made
+    for blob in net.params["c"]:
+        blob.data[...] = 0
+    with pytest.warns(BoxpressoWarning) as said:
+        quantised(made)
+    words = [str(each.message) for each in said]
+    assert len(words) == 2
+    assert "Convolution layer 'c': the weights of 32 of its 32 outputs (0, 1, 2, 3, ...) are all 0" in words[0]
+    assert "Convolution layer 'c': its top is 0 everywhere in all pictures" in words[1]
 
 
 def test_layers_that_cost_accuracy_are_given_back(made):
@@ -397,6 +418,104 @@ def test_the_command(made, tmp_path, capsys):
     assert json.loads(capsys.readouterr().out)["layers"]["a"]["kind"] == "float32"
     assert main([*words[:-1], str(tmp_path / "o.h5")]) == 1
     assert "HDF5 has no place for them" in capsys.readouterr().err
+
+
+SHAPES = ROOT / "examples" / "shapes"
+
+
+@pytest.fixture
+def scene():
+    """The detector of examples/shapes, its picture, and what it finds there as labels: (label, corners)."""
+    detector = Detector(str(SHAPES / "deploy.prototxt"), str(SHAPES / "shapes.caffemodel"), device="cpu")
+    picture = str(SHAPES / "scene.png")
+    found = detector(picture)
+    return detector, picture, [(int(label), *map(float, box)) for label, box in zip(found.labels, found.boxes)]
+
+
+def test_labels_say_what_is_lost(scene):
+    detector, picture, truth = scene
+    scales = boxpresso.quantize(detector, [picture], truth=[truth], speed=False)
+    assert scales.notes["mean_precision"] == 1
+    assert scales.notes["lost"] == 0
+    assert scales.notes["lost_of"] == "mAP against the labels"
+    assert 0 < scales.notes["differences"][0] < 0.3
+    # Labels of which the net finds a part: what is lost is counted from there.
+    label, left, top, right, bottom = truth[0]
+    more = [*truth, (label, left + 60, top + 60, right + 60, bottom + 60)]
+    again = boxpresso.quantize(detector, [picture], truth=[more], speed=False)
+    found = detector(picture, threshold=detector.settings.threshold / 10)
+    assert again.notes["mean_precision"] == pytest.approx(evaluate([found], [more]).mean)
+    assert again.notes["mean_precision"] < 1
+    # Ranges that are much too wide leave next to nothing: with labels, too, that is lost, and told of each picture.
+    net = detector.decoder.nets[0]
+    wide = replace(
+        scales, ranges={name: [(1000 * low, 1000 * high) for low, high in r] for name, r in scales.ranges.items()}
+    )
+    worse = Quantizer(net, detector, [picture], "minmax", None, lambda line: None, [truth]).lost(wide)
+    net.quantize(wide)
+    found = detector(picture, threshold=detector.settings.threshold / 10)
+    assert worse.value == pytest.approx(1 - evaluate([found], [truth]).mean)
+    assert worse.value > 0.1
+    assert worse.pictures[0] > 0.3
+
+
+def test_labels_that_say_nothing(scene, made):
+    detector, picture, truth = scene
+    with pytest.raises(ModelError, match="labels are of 2 pictures, and 1 are given"):
+        boxpresso.quantize(detector, [picture], truth=[truth, truth])
+    with pytest.raises(ModelError, match="the labels have no object in any of the pictures"):
+        boxpresso.quantize(detector, [picture], truth=[[]])
+    with pytest.raises(ModelError, match="labels are of boxes in pictures"):
+        boxpresso.quantize(made[2], [{"x": made[3][0]}], truth=[truth])
+
+
+def test_the_command_with_labels_and_a_report(scene, tmp_path, capsys):
+    """The page has a row for each layer, and the picture with its boxes."""
+    _, picture, truth = scene
+    names = (SHAPES / "labels.txt").read_text().split()
+    folder = tmp_path / "voc"
+    for part in ("JPEGImages", "Annotations", "ImageSets/Main"):
+        (folder / part).mkdir(parents=True)
+    shutil.copy(picture, folder / "JPEGImages" / "0.png")
+    corners = [dict(zip(("xmin", "ymin", "xmax", "ymax"), map(round, row[1:]))) for row in truth]
+    objects = "".join(
+        f"<object><name>{names[row[0]]}</name><bndbox>{''.join(f'<{k}>{v}</{k}>' for k, v in box.items())}</bndbox></object>"
+        for row, box in zip(truth, corners)
+    )
+    size = "<size><width>512</width><height>512</height><depth>3</depth></size>"
+    (folder / "Annotations" / "0.xml").write_text(f"<annotation><filename>0.png</filename>{size}{objects}</annotation>")
+    (folder / "ImageSets" / "Main" / "val.txt").write_text("0\n")
+    page, out = tmp_path / "int8.html", tmp_path / "o.caffemodel"
+    words = ["quantize", str(SHAPES / "deploy.prototxt"), str(SHAPES / "shapes.caffemodel"), "--out", str(out)]
+    assert main(words) == 1
+    assert "give either --images, a folder of pictures, or --data" in capsys.readouterr().err
+    labels = ["--labels", str(SHAPES / "labels.txt")]
+    assert (
+        main(
+            [
+                *words,
+                "--data",
+                str(folder),
+                *labels,
+                "--set",
+                "val",
+                "--html",
+                str(page),
+                "--float32",
+                "conv1",
+                "--no-speed",
+            ]
+        )
+        == 0
+    )
+    said = capsys.readouterr().out
+    assert "of mAP against the labels, 1 pictures" in said
+    assert "largest differences: 0.png 0." in said
+    text = page.read_text()
+    net = Net(str(SHAPES / "deploy.prototxt"), str(out), device="cpu")
+    assert all(f"<td>{name}</td>" in text for name in net.quantization.layers)
+    assert "asked for" in text
+    assert text.count("data:image/jpeg") == 1
 
 
 PHOTOS = SHARED / "images"
