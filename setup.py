@@ -37,7 +37,11 @@ class BuildWithKernels(build_py):
             shutil.copytree(KERNELS, folder)
             return
         command = [sys.executable, "-m", "boxpresso.device.build", "--cpu", LEVELS, "--into", str(folder)]
-        result = subprocess.run(command, cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)})
+        places = [
+            str(ROOT),
+            *filter(None, [os.environ.get("PYTHONPATH")]),
+        ]  # pip's own: numpy, which it brought for this build
+        result = subprocess.run(command, cwd=ROOT, env={**os.environ, "PYTHONPATH": os.pathsep.join(places)})
         if result.returncode:
             sys.exit(
                 "the kernels of this wheel were not compiled, for the reason above. BOXPRESSO_LEVELS=none makes a wheel "

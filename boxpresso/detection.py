@@ -22,6 +22,7 @@ from typing import Any, NoReturn, Union
 
 import numpy as np
 
+from .data.image import as_pixels
 from .data.sources import expand, read
 from .data.video import is_video
 from .decoders import HOMES, named, unrecognised
@@ -37,7 +38,7 @@ from .decoders.rcnn import FasterRcnn
 from .decoders.ssd import RowsDecoder, Ssd
 from .decoders.yolo import Yolo
 from .explanation import known_names, known_settings
-from .image import ImageLike, Mean, as_image, input_array, read_image
+from .image import ImageLike, Mean, input_array, read_image
 from .labels import read_labels
 from .net import Net
 from .proto.errors import BoxpressoError, BoxpressoWarning, ModelError, nearest
@@ -191,7 +192,7 @@ class Detector:
         if isinstance(picture, (str, os.PathLike)) and (os.path.isdir(picture) or is_video(os.fspath(picture))):
             raise BoxpressoError(f"{os.fspath(picture)} holds several pictures: for detections in detector.each(...)")
         settings = self.changed(threshold, overlap)
-        array = np.asarray(as_image(picture))
+        array = as_pixels(picture)
         with self.pool.borrow() as decoder:
             detections = decoder.detect(array, settings)
         return self._finish(detections, array, picture, classes)
@@ -208,7 +209,7 @@ class Detector:
         """The detections of several pictures, in one pass of the net where it takes them so; see `__call__`."""
         refuse(misspelt, Detector.batch)
         settings = self.changed(threshold, overlap)
-        arrays = [np.asarray(as_image(picture)) for picture in pictures]
+        arrays = [as_pixels(picture) for picture in pictures]
         if not arrays:
             return []
         with self.pool.borrow() as decoder:
@@ -451,7 +452,7 @@ def run(
     decoder = recognise(net)
     given = {"mean": mean, "scale": scale, "swap_rb": swap_rb, "size": size}
     if isinstance(decoder, (RowsDecoder, FasterRcnn)):
-        inputs: dict[str, Any] = decoder.inputs(np.asarray(as_image(image)), decoder.settings.given(**given))
+        inputs: dict[str, Any] = decoder.inputs(as_pixels(image), decoder.settings.given(**given))
     else:
         name, channels, width, height = picture_input(net, size)
         used = Settings().given(**given)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .data.image import ImageLike, as_image, read_image
+from .data.image import ImageLike, as_image, as_pixels, read_image
 from .data.inputs import Mean, input_values, mean_array, resize
 
 __all__ = ["ImageLike", "Mean", "as_image", "input_array", "mean_array", "read_image", "resize"]
@@ -59,5 +59,5 @@ def input_array(
     >>> input_array(red, 3, 2, 2, mean=(0, 0, 5))[0, :, 0, 0]
     array([  0.,   0., 250.], dtype=float32)
     """
-    pixels = np.asarray(as_image(image))
+    pixels = as_pixels(image)
     return input_values(pixels, channels, width, height, mean=mean, scale=scale, swap_rb=swap_rb, factors=factors)

@@ -16,18 +16,20 @@ from __future__ import annotations
 import io
 import json
 import os
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from .data.image import as_image
+from .data.image import as_pixels
 from .data.sources import PICTURES
-from .decoders.detections import extra_package
-from .decoders.saving import as_json
+from .decoders.detections import Detections, extra_package
+from .decoders.saving import run_lengths
 from .detection import Detector
 from .proto.errors import BoxpressoError
 from .proto.files import replacing, sweep
@@ -38,7 +40,7 @@ Make = Callable[[], Detector]
 OWN = "_boxpresso"  # the folder in OUT; readers of Parquet pass over what begins with _
 PER_PART = 1000  # pictures
 COLUMNS = ("image", "bytes", "path")  # of a table, those that may hold the pictures: the first that is there
-READERS = 8  # threads that read files ahead of the net
+READERS, A_READER = 8, 8  # threads that read files ahead of the net, and pictures that one reads at a time
 
 
 def detection_type() -> Any:
@@ -81,32 +83,86 @@ def detected(detector: Detector, pictures: Sequence[Any], kept: Any = None) -> A
         `width`, `height` (int32; null where the picture cannot be read), `detections` (a list of `detection_type`, best first)
         and `error` (null, or what is wrong with the picture).
     """
-    pa = arrow()
+    return table_of(rows_of_pictures(detector, pictures), kept)
+
+
+class Row(NamedTuple):
+    """What came of a picture: its size and detections, or why it could not be read."""
+
+    width: int | None
+    height: int | None
+    found: Detections
+    error: str | None
+
+
+def rows_of_pictures(detector: Detector, pictures: Sequence[Any]) -> list[Row]:
+    """What comes of pictures; see `detected`."""
     read: dict[int, Numpy] = {}
-    errors: list[str | None] = [None] * len(pictures)
+    rows: list[Any] = [None] * len(pictures)
     for i, picture in enumerate(pictures):
         try:
             if isinstance(picture, BoxpressoError):
                 raise picture
             if picture is None:
                 raise BoxpressoError("there is no picture: it is null")
-            read[i] = np.asarray(as_image(picture))
+            read[i] = as_pixels(picture)
         except BoxpressoError as error:
-            errors[i] = str(error)
-    found = dict(zip(read, detector.batch(list(read.values()))))
-    sizes = [read[i].shape if i in read else (None, None) for i in range(len(pictures))]
-    rows = [as_json(found[i]) if i in found else [] for i in range(len(pictures))]
+            rows[i] = Row(None, None, Detections.none(), str(error))
+    for (i, pixels), found in zip(read.items(), detector.batch(list(read.values()))):
+        height, width = pixels.shape[:2]
+        rows[i] = Row(width, height, replace(found, image=None), None)  # the pixels are not held
+    return rows
+
+
+def table_of(rows: Sequence[Row], kept: Any = None) -> Any:
+    """The columns of `detected`, after those of a table."""
+    pa = arrow()
     columns = {
-        "width": pa.array([size[1] for size in sizes], pa.int32()),
-        "height": pa.array([size[0] for size in sizes], pa.int32()),
-        "detections": pa.array(rows, pa.list_(detection_type())),
-        "error": pa.array(errors, pa.string()),
+        "width": pa.array([row.width for row in rows], pa.int32()),
+        "height": pa.array([row.height for row in rows], pa.int32()),
+        "detections": detection_column([row.found for row in rows]),
+        "error": pa.array([row.error for row in rows], pa.string()),
     }
     table = pa.table(columns) if kept is None else kept
     for name, column in {} if kept is None else columns.items():
         at = table.schema.get_field_index(name)
         table = table.append_column(name, column) if at < 0 else table.set_column(at, name, column)
     return table
+
+
+def detection_column(pictures: Sequence[Detections]) -> Any:
+    """Of each picture the list of its detections, of `detection_type`."""
+    pa = arrow()
+    kind = detection_type()
+    boxes = np.concatenate([np.zeros((0, 4), np.float32), *(found.boxes for found in pictures)])
+    columns = {
+        "class_id": pa.array(np.concatenate([np.zeros(0, np.int64), *(found.class_ids for found in pictures)])),
+        "class_name": pa.array([name for found in pictures for name in found.class_names], pa.string()),
+        "score": pa.array(np.concatenate([np.zeros(0, np.float32), *(found.scores for found in pictures)])),
+        "box": pa.FixedSizeListArray.from_arrays(boxes.reshape(-1), 4),
+    }
+    for name, values in OPTIONAL.items():
+        each = [values(found) or [None] * len(found) for found in pictures]
+        columns[name] = pa.array([value for some in each for value in some], kind.field(name).type)
+    ends = np.cumsum([0, *map(len, pictures)], dtype=np.int32)
+    return pa.ListArray.from_arrays(ends, pa.StructArray.from_arrays(list(columns.values()), fields=list(kind)))
+
+
+def landmarks_of(found: Detections) -> list[Any] | None:
+    """Of each detection its points; None for one that was not found."""
+    if found.landmarks is None:
+        return None
+    return [[point if np.isfinite(point).all() else None for point in points] for points in found.landmarks]
+
+
+OPTIONAL: Mapping[str, Callable[[Detections], list[Any] | None]] = {  # columns of what not all decoders give
+    "rotated": lambda found: None if found.angles is None or found.quadrilaterals is None else list(found.rotated),
+    "angle": lambda found: None if found.angles is None else found.angles.tolist(),
+    "quadrilateral": lambda found: None if found.quadrilaterals is None else found.quadrilaterals.tolist(),
+    "landmarks": landmarks_of,
+    "landmark_scores": lambda found: None if found.landmark_scores is None else list(found.landmark_scores),
+    "mask": lambda found: None if found.masks is None else [run_lengths(mask) for mask in found.masks],
+}
 
 
 def picture_column(names: Sequence[str], chosen: str | None = None) -> str:
@@ -263,10 +319,14 @@ class Job:
         pa = arrow()
         if system.get_file_info(path).type != pa.fs.FileType.NotFound:
             return self.count(part)
-        tables = [detected(detector, pictures, kept) for pictures, kept in self.read(part, batch)]
-        if not tables:
+        rows: list[Row] = []
+        beside = []
+        for pictures, kept in self.read(part, batch):
+            rows += rows_of_pictures(detector, pictures)
+            beside.append(kept)
+        if not rows:
             raise BoxpressoError(f"part {part} of {self.out} has no pictures: {OWN}/plan.parquet is broken")
-        table = pa.concat_tables(tables)
+        table = table_of(rows, pa.concat_tables(beside))
         counted = {
             "part": part,
             "pictures": len(table),
@@ -279,8 +339,11 @@ class Job:
         return counted
 
     def read(self, part: int, batch: int) -> Iterator[tuple[list[Any], Any]]:
-        """The pictures of a part in groups, each with the columns that are kept; the files of the next are read meanwhile."""
+        """The pictures of a part in groups, each with the columns that are kept; files of the next ones are read meanwhile."""
         pa = arrow()
+        group = batch * max(
+            1, A_READER // batch
+        )  # pictures whose files are read by few tasks, as each task costs some time
         system, folder, _ = place(self.out)
         with system.open_input_file(f"{folder}/{OWN}/plan.parquet") as file:
             rows = pa.parquet.read_table(file, filters=[("part", "=", part)])
@@ -293,28 +356,34 @@ class Job:
             except OSError as error:
                 return BoxpressoError(f"cannot read {path}: {error}")
 
+        def load_several(pictures: Sequence[Any]) -> list[Any]:
+            return [load(picture) if isinstance(picture, str) else picture for picture in pictures]
+
         def groups() -> Iterator[tuple[list[Any], Any]]:
             if rows["whole"][0].as_py():
-                for group in rows.select(["path"]).to_batches(max_chunksize=batch):
-                    yield group["path"].to_pylist(), pa.Table.from_batches([group])
+                paths = rows.select(["path"])
+                names = paths["path"].to_pylist()
+                for start in range(0, len(names), group):
+                    yield names[start : start + group], paths.slice(start, group)
                 return
             for row in rows.to_pylist():
                 with source.open_input_file(row["path"].removeprefix(prefix)) as file:
-                    yield from rows_of(file, row["start"], row["stop"], batch, self.column)
+                    yield from rows_of(file, row["start"], row["stop"], group, self.column)
+
+        def batches(tasks: Sequence[Future[list[Any]]], kept: Any) -> Iterator[tuple[list[Any], Any]]:
+            pictures = [picture for task in tasks for picture in task.result()]
+            for start in range(0, len(pictures), batch):
+                yield pictures[start : start + batch], kept.slice(start, batch)
 
         with ThreadPoolExecutor(READERS) as readers:
-            coming = None
+            coming: deque[tuple[list[Future[list[Any]]], Any]] = deque()
             for pictures, kept in groups():
-                ready, coming = coming, ([readers.submit(load, p) if isinstance(p, str) else p for p in pictures], kept)
-                if ready is not None:
-                    yield arrived(ready[0]), ready[1]
-            if coming is not None:
-                yield arrived(coming[0]), coming[1]
-
-
-def arrived(pictures: Sequence[Any]) -> list[Any]:
-    """Pictures, each once it is read."""
-    return [each.result() if hasattr(each, "result") else each for each in pictures]
+                tasks = [pictures[i : i + A_READER] for i in range(0, len(pictures), A_READER)]
+                coming.append(([readers.submit(load_several, each) for each in tasks], kept))
+                while len(coming) > 1 and sum(len(tasks) for tasks, _ in coming) > READERS:
+                    yield from batches(*coming.popleft())
+            while coming:
+                yield from batches(*coming.popleft())
 
 
 def rows_of(file: Any, start: int, stop: int, batch: int, column: str | None) -> Iterator[tuple[list[Any], Any]]:

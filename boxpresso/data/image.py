@@ -12,7 +12,7 @@ from PIL.Image import Image as PillowImage
 
 from ..proto.errors import BoxpressoError
 from ..proto.reading import FilePath
-from .picture import open_picture
+from .picture import STRIP, open_picture
 
 Numpy = np.ndarray[Any, Any]
 ImageLike = Union[FilePath, bytes, IO[bytes], PillowImage, Numpy, Any]
@@ -132,6 +132,21 @@ def as_image(image: ImageLike) -> PillowImage:
         if not isinstance(data, bytes):
             raise BoxpressoError("a file with a picture must be open in binary mode, open(path, 'rb')")
         return read_bytes(data, str(getattr(image, "name", "the picture")))
+    return Image.fromarray(of_array(image))
+
+
+def as_pixels(image: ImageLike) -> Numpy:
+    """What `as_image` takes, as pixels (H, W) or (H, W, 3), uint8 in RGB order; an array is not copied.
+
+    >>> as_pixels(np.zeros((2, 3, 4), np.uint8)).shape
+    (2, 3, 3)
+    """
+    known = isinstance(image, (str, os.PathLike, bytes, bytearray, memoryview, Image.Image)) or hasattr(image, "read")
+    return np.asarray(as_image(image)) if known else of_array(image)
+
+
+def of_array(image: Any) -> Numpy:
+    """An array or a tensor of a picture as (H, W) or (H, W, 3). Raises BoxpressoError for what is none."""
     array = of_tensor(image) if hasattr(image, "detach") else np.asarray(image)
     if array.ndim == 3 and array.shape[2] == 1:
         array = array[:, :, 0]
@@ -144,7 +159,7 @@ def as_image(image: ImageLike) -> PillowImage:
             f"an image must be a path, an address, bytes or an open file, a Pillow image, or a uint8 array (H, W) or "
             f"(H, W, 3) in RGB order, got {array.dtype} of shape {array.shape}"
         )
-    return Image.fromarray(np.ascontiguousarray(array[..., :3] if array.ndim == 3 else array))
+    return np.ascontiguousarray(array[..., :3] if array.ndim == 3 else array)
 
 
 def of_tensor(tensor: Any) -> Numpy:
@@ -172,12 +187,13 @@ def _eight_bits(image: PillowImage, name: str) -> PillowImage:
     if image.mode in ("1", "LA", "La"):
         return image.convert("L")
     if image.mode.startswith("I"):  # 16 bits; Pillow's own conversion would cut all above 255
-        values = np.asarray(image)
-        if values.min() < 0 or values.max() > 65535:
-            raise BoxpressoError(f"{name} has numbers from {values.min()} to {values.max()}; save it with 8 or 16 bits")
-        bytes_ = np.empty(values.shape, np.uint8)
-        for row, line in zip(bytes_, values):
-            row[:] = (line.astype(np.int64) * 255 + 32767) // 65535
+        bytes_, rows = np.empty((image.height, image.width), np.uint8), max(1, STRIP // max(1, 4 * image.width))
+        for top in range(0, image.height, rows):  # in strips: Pillow's bytes of a whole picture are there twice for a while
+            values = np.asarray(image.crop((0, top, image.width, min(top + rows, image.height)))).astype(np.int64)
+            if values.min() < 0 or values.max() > 65535:
+                low, high = np.asarray(image).min(), np.asarray(image).max()
+                raise BoxpressoError(f"{name} has numbers from {low} to {high}; save it with 8 or 16 bits")
+            bytes_[top : top + rows] = (values * 255 + 32767) // 65535
         return Image.fromarray(bytes_)
     if image.mode == "F":
         raise BoxpressoError(

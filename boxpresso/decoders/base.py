@@ -160,9 +160,11 @@ class OneNet(Decoder):
 
     def batch(self, pictures: Sequence[Numpy], settings: Settings) -> list[Detections]:
         """One pass of the net where all inputs have one shape and the net takes several, else one for each picture."""
+        if len(pictures) < 2:
+            return super().batch(pictures, settings)
         inputs = [self.inputs(pixels, settings) for pixels in pictures]
         same = len({tuple(v.shape for v in each.values()) for each in inputs}) == 1 and len(inputs[0]) == 1
-        if len(pictures) < 2 or not same:
+        if not same:
             return super().batch(pictures, settings)
         joined: dict[str, Any] = {name: np.concatenate([each[name] for each in inputs]) for name in inputs[0]}
         try:

@@ -124,6 +124,8 @@ class Buffer:
     @property
     def held(self) -> bool:
         """Whether a script may hold an array of it."""
+        if self.lease is None and self.shown is None:
+            return False
         whole = self.lease is not None and self.lease[1] == self.version and self.lease[0]() is not None
         return whole or self.lent
 

@@ -264,10 +264,10 @@ class Versions:
     @property
     def old(self) -> bool:
         """Whether a blob has other memory, or other values by what is counted."""
-        return self.moved or any(buffer.changes != version for _, buffer, version in self.known)
+        return any(blob._data is not buffer or buffer.changes != version for blob, buffer, version in self.known)
 
     def settle(self) -> None:
         """Finds what scripts have written to arrays that they hold."""
         for blob, buffer, _ in self.known:
-            if blob._data is buffer:
+            if buffer.before is not None and blob._data is buffer:
                 buffer.settle()

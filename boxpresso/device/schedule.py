@@ -6,11 +6,11 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
 
 WAKE = 50_000  # nanoseconds until a sleeping worker is at work, about
 BYTES = 3  # that one worker gets through in a nanosecond, about: the guess for a launch of a size not seen yet
-# At each launch by one worker the time that all took is remembered as this much less: the machine may have been busy then.
-FADE = 0.95
+FIRST, LONGEST = 2, 128  # launches by one worker until all are tried again: doubled where that is slower once more
 # At each launch by all workers of what waits while it runs, whose time on the processor tells nothing of what one would need.
 SLOW_FADE = 0.998
 LONG = 1_000_000  # nanoseconds from which on a launch can be interrupted
@@ -22,17 +22,29 @@ def interruptible() -> bool:
     return main and signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
+@dataclass
+class Times:
+    """Nanoseconds that launches of about one size took."""
+
+    alone: float  # by one worker
+    together: float  # by all, the last time
+    pause: int = FIRST  # launches by one worker after the next launch by all that is slower
+    left: int = LONGEST  # of these, until all are tried
+
+
 class Schedule:
     """Remembers how long launches took, by one worker and by all, for each kernel and order of magnitude of its size.
 
-    To wake sleeping workers takes longer than small work does. Results do not depend on the number of workers.
+    To wake sleeping workers takes longer than small work does, and so does all while other programs use the machine. A launch
+    by all that was slower may have been the one after a pause, or the only one that was disturbed: all are tried again soon,
+    and ever more rarely where they stay slower. Results do not depend on the number of workers.
     """
 
     def __init__(self, waits: bool = False) -> None:
         """waits: whether workers wait for each other while a launch runs."""
         self.waits = waits
         self.always_all = False  # whether all work at anything, however small
-        self.took: dict[Hashable, tuple[float, float]] = {}  # nanoseconds of one worker, of all
+        self.took: dict[Hashable, Times] = {}
 
     def run(
         self, kernel: Hashable, workers: int, n: int, size: int, call: Callable[..., int], args: Sequence[object]
@@ -43,19 +55,22 @@ class Schedule:
         """
         key = kernel, n.bit_length(), size.bit_length()
         known = self.took.get(key)
-        alone, together = known or (size / BYTES, WAKE + size / BYTES / workers)
-        guard = -1 if (known is None or min(alone, together) > LONG) and interruptible() else 1
-        if workers == 1 or (alone <= together and not self.always_all):
+        times = known or self.took.setdefault(key, Times(size / BYTES, WAKE + size / BYTES / workers))
+        guard = -1 if (known is None or min(times.alone, times.together) > LONG) and interruptible() else 1
+        if workers == 1 or not (self.always_all or times.together < times.alone or times.left <= 0):
             start = time.perf_counter_ns()
             result = call(guard, *args)
-            self.took[key] = time.perf_counter_ns() - start, FADE * together
+            times.alone, times.left = time.perf_counter_ns() - start, times.left - 1
             return result
         start, busy = time.perf_counter_ns(), time.thread_time_ns()
         result = call(guard * workers, *args)
-        lapse = time.perf_counter_ns() - start
-        alone = (time.thread_time_ns() - busy) * workers
+        lapse, alone = time.perf_counter_ns() - start, (time.thread_time_ns() - busy) * workers
         if self.waits:
-            self.took[key] = SLOW_FADE * (known[0] if known else 2 * lapse), lapse
-            return result
-        self.took[key] = alone, lapse if known else WAKE + alone / workers  # the first launch may find its memory cold
+            times.alone, times.together = SLOW_FADE * times.alone if known else 2 * lapse, lapse
+        else:  # the first launch may find its memory cold
+            times.alone, times.together = alone, lapse if known else WAKE + alone / workers
+        if times.together < times.alone:
+            times.pause = FIRST
+        else:
+            times.left, times.pause = times.pause, min(2 * times.pause, LONGEST)
         return result

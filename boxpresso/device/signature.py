@@ -142,6 +142,9 @@ class Struct:
         return StructValue(self, {name: values[name] for name in names})
 
 
+STRUCTS: dict[Struct, Struct] = {}  # one of each, which a launch compares with that of its kernel's file by identity
+
+
 class StructValue:
     """A struct with its numbers, ready to be handed to kernels again and again."""
 
@@ -345,7 +348,8 @@ class KernelFile:
         for name, body in (each for text in self.texts for each in declared_structs(text)):
             fields = self.fields(body)
             if fields:
-                structs[name] = Struct(name, tuple(fields))
+                struct = Struct(name, tuple(fields))
+                structs[name] = STRUCTS.setdefault(struct, struct)
         return structs
 
     def fields(self, body: str) -> list[Field]:

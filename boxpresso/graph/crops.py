@@ -16,7 +16,7 @@ import numpy as np
 from ..layers.core import Trait, traits_of
 from ..layers.core.registry import known_type
 from ..proto import LayerParameter, NetParameter
-from ..proto.errors import BoxpressoWarning
+from ..proto.errors import BoxpressoWarning, LayerError
 
 Map = tuple[Any, Any, Any]
 IDENTITY: Map = (None, Fraction(1), Fraction(0))
@@ -71,7 +71,13 @@ def align_crops(net: NetParameter) -> NetParameter:
     has no parameters: it walks the net from both bottoms to the blob that they come from, and what the maps on the way differ
     by is its offset. Offset 0 there is a picture that is shifted. A Crop whose maps say 0, or no whole number from 0, another
     scale, or nothing, as its bottoms are not connected by layers that have a map, stays as it is; so does any with a
-    crop_param. A BoxpressoWarning names the layers and their offsets.
+    crop_param. A BoxpressoWarning names the layers and their offsets. An AutoCrop is that older Crop by its name: there is no
+    warning, and one that cannot be aligned is refused.
+
+    Raises
+    ------
+    LayerError
+        An AutoCrop that no whole offset from 0 aligns.
 
     Source
     ------
@@ -98,7 +104,13 @@ def align_crops(net: NetParameter) -> NetParameter:
     for i, (axis, offset) in offsets.items():
         result.layer[i].crop_param.axis = axis
         result.layer[i].crop_param.offset.extend(offset)
-    said = ", ".join(f"{net.layer[i].name!r} ({' '.join(f'offset: {n}' for n in o)})" for i, (_, o) in offsets.items())
+    said = ", ".join(
+        f"{net.layer[i].name!r} ({' '.join(f'offset: {n}' for n in o)})"
+        for i, (_, o) in offsets.items()
+        if net.layer[i].type == "Crop"
+    )
+    if not said:
+        return result  # AutoCrop says itself what is meant
     warnings.warn(
         f"Crop without crop_param: {said if len(said) < 600 else said[:600] + ' ..'}. These offsets align the coordinates of "
         "the bottoms, as the Crop of HED and CRF-RNN does; BVLC's would begin at 0, which shifts the picture. To say which "
@@ -110,8 +122,8 @@ def align_crops(net: NetParameter) -> NetParameter:
 
 
 def is_bare(layer: LayerParameter) -> bool:
-    """Whether a layer is a Crop of two bottoms without crop_param."""
-    return layer.type == "Crop" and len(layer.bottom) == 2 and not layer.HasField("crop_param")
+    """Whether a layer is a Crop or AutoCrop of two bottoms without crop_param."""
+    return layer.type in ("Crop", "AutoCrop") and len(layer.bottom) == 2 and not layer.HasField("crop_param")
 
 
 def offsets_of(net: NetParameter) -> dict[int, tuple[int, list[int]]]:
@@ -126,6 +138,11 @@ def offsets_of(net: NetParameter) -> dict[int, tuple[int, list[int]]]:
         here: tuple[object, Map] | None = None
         if is_bare(layer):
             offset = difference(before[0], before[1])
+            if offset is None and layer.type == "AutoCrop":
+                raise LayerError(
+                    f"AutoCrop layer {layer.name!r}: no whole offset from 0 aligns {layer.bottom[0]!r} with "
+                    f'{layer.bottom[1]!r} by the layers before them; write type: "Crop" and crop_param {{ offset: N }}'
+                )
             if offset is not None and any(offset[1]):
                 cuts[i] = offset
         try:
@@ -146,7 +163,7 @@ def map_of(layer: LayerParameter, axis: int, offsets: list[int]) -> Map:
     """The map of a layer, from its first bottom to its first top. axis, offsets: of a Crop without crop_param."""
     if Trait.KEEPS_PLACES in traits_of(layer.type):
         return IDENTITY
-    if layer.type == "Crop":
+    if layer.type in ("Crop", "AutoCrop"):
         if layer.HasField("crop_param"):
             axis, offsets = layer.crop_param.axis, list(layer.crop_param.offset)
         return axis - 1, exact([1]), -exact(offsets or [0])
@@ -183,11 +200,13 @@ def difference(cropped: tuple[object, Map], size: tuple[object, Map]) -> tuple[i
             cropped[1], inverse(size[1])
         )  # from the other blob's coordinates to the cropped one's
         offsets = np.atleast_1d(shift)
-        if axis is None or not (np.atleast_1d(scale) == 1).all():
+        if not (np.atleast_1d(scale) == 1).all():
             return None
     except (AxisMismatchException, ValueError):
         return None
     if any(value < 0 or value.denominator != 1 or value >= 2**31 for value in offsets):
         return None
     whole = [int(value) for value in offsets]
+    if axis is None:  # only layers between them that keep all coordinates
+        return 2, [0]
     return axis + 1, whole[:1] if len(set(whole)) == 1 else whole

@@ -8,6 +8,7 @@ a table of functions that only grows. What of it is used is declared here with c
 from __future__ import annotations
 
 import ctypes
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -313,6 +314,7 @@ def compute(api: Api, context: int, name: str, said: Attributes) -> None:
 # Registering
 
 kernels: dict[int, Attributes] = {}  # of nodes in sessions, by a number that is their address for onnxruntime
+addresses = itertools.count(1)
 kept: list[Any] = []  # what onnxruntime has the address of
 
 
@@ -326,7 +328,7 @@ def described(name: str, node: Node) -> CustomOp:
             said = {key: attribute(apis[0], info, key, default) for key, default in node.attributes.items()}
         except BaseException as error:  # none may go through C
             return apis[0].status(BoxpressoError(f"{name}: {error}"))
-        number = max(kernels, default=0) + 1
+        number = next(addresses)  # sessions may be made in several threads
         kernels[number] = said
         kernel[0] = number
         return None

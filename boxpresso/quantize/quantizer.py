@@ -11,12 +11,13 @@ from typing import Any, Union
 
 import numpy as np
 
+from ..data.image import as_pixels
 from ..decoders.base import Settings, picture_input, prepare
 from ..decoders.detections import Detections
 from ..detection import Detector, UnrecognisedError
 from ..graph.graph import INT8 as BYTES
 from ..graph.quantization import INT8, MARK, LayerNote, Quantization, fields_of, weights_of
-from ..image import ImageLike, as_image
+from ..image import ImageLike
 from ..net import Net
 from ..net.weights import save_weights
 from ..proto.errors import ModelError
@@ -207,7 +208,7 @@ class Quantizer:
                 self.inputs.append({name: np.array(self.float.blobs[name].data) for name in self.float.inputs})
             else:
                 name, channels, width, height = picture_input(self.float)
-                self.inputs.append({name: prepare(np.asarray(as_image(image)), channels, width, height, Settings())})
+                self.inputs.append({name: prepare(as_pixels(image), channels, width, height, Settings())})
 
     def fitting(self, name: str, value: Any, number: int) -> Numpy:
         """An input as an array. Raises ModelError for one that the net has not, or that does not fit."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
+from math import gcd
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from .program import Program
 Numbers = np.ndarray[Any, np.dtype[Any]]
 TURN = Kernels(Path(layout.__code__.co_filename).with_name("turn_last.cpp"))
 NOTHING = np.zeros(0)
+PIECES = 64  # into which the elements of an image without places are copied, at most
 LARGE = 2**15  # elements of a value of which images are done one by one
 
 
@@ -225,6 +227,9 @@ class CpuProgram(Program):
             if (source.images, source.channels) != (target.images, target.channels):  # pieces of a whole without gaps
                 size = target.channels
                 source = replace(source, images=target.images, channels=size, height=1, width=1, pitch=size, step=size)
+            if source.places == target.places == 1:  # in as many pieces as workers may want
+                size = target.channels // (pieces := gcd(target.channels, PIECES))
+                source, target = (replace(v, channels=size, height=pieces, pitch=size) for v in (source, target))
             copier = Pointwise(self.device, self.dtype)
             copier.prepare(After())
             copier.record(chain, [source], target, None)

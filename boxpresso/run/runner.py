@@ -121,6 +121,7 @@ class Runner:
         self.computes = {name for bottoms, tops in source.names if bottoms for name in tops}  # blobs that layers shape
         self.ran = self.by_layers = False  # whether the last forward was by the plan; whether none is any more
         self.computed: dict[Value, Blob] = {}  # values of the last forward that were computed since, or put aside
+        self.by_layer: list[int] = []  # layers that the plan runs by themselves
         self.once: set[int] = set()  # layers that run once a forward, whatever is done again
         self.ran_once: dict[
             int, list[Blob | None]
@@ -143,6 +144,7 @@ class Runner:
             self.root(self.last[name]) for name in self.left_out
         )  # which lie elsewhere, as the top of a Split does
         self.used = {self.available[value] for value in values if value in self.available}
+        self.by_layer = [step.layer for plan in plans for step in plan.steps if step.lowering is None]
         constant = [step for plan in plans for step in plan.steps if isinstance(step.lowering, Constant)]
         memory = {id(blobs[name]._data) for step in constant for name, _ in step.writes}
         self.fixed = {name for name, blob in blobs.items() if id(blob._data) in memory}
@@ -346,11 +348,12 @@ class Runner:
         if self.by_layers:
             return False
         blobs = self.source.blobs
-        if any(blobs[name].shape != self.shapes[name] for name in self.computes):  # by a script
-            self.reshape(range(len(self.source.layers)))
-            self.touched = True
-        if any(len(blob.shape) != len(self.shapes[name]) for name, blob in blobs.items()):
-            self.forget_plan()  # layouts were chosen for so many axes
+        if self.shapes_now() != list(self.shapes.values()):
+            if any(blobs[name].shape != self.shapes[name] for name in self.computes):  # by a script
+                self.reshape(range(len(self.source.layers)))
+                self.touched = True
+            if any(len(blob.shape) != len(self.shapes[name]) for name, blob in blobs.items()):
+                self.forget_plan()  # layouts were chosen for so many axes
         self.want([*more, *(name for name in self.left_out if blobs[name]._data.held)])
         if self.changed() or not self.planned:
             self.make_plan()
@@ -358,7 +361,7 @@ class Runner:
             return False
         self.ran_once = {}
         layers = self.source.layers
-        self.once.update(i for i, layer in enumerate(layers) if self.reads[i] and not layer.repeatable)
+        self.find_once(self.by_layer)
         self.once.update(i for i in self.overwritten if layers[i].type != "Input")
         with self.at_work:
             for i in self.overwritten:
@@ -368,15 +371,26 @@ class Runner:
                 self.touched = False
                 self.restart()
             ran = self.run_parts()
-            self.shapes = {name: blob.shape for name, blob in blobs.items()}
+            self.shapes = dict(zip(blobs, self.shapes_now()))
             self.ran = len(ran) < len(self.source.layers)
-            self.stale = dict.fromkeys(name for name in self.left_out if self.writer[self.last[name]] not in ran)
+            stale = (
+                (name for name in self.left_out if self.writer[self.last[name]] not in ran) if ran else self.left_out
+            )
+            self.stale = dict.fromkeys(stale)
             self.users = {}
             for name in self.used if self.stale else ():
                 self.users.setdefault(id(blobs[name]._data), []).append(name)
                 if blobs[name]._data.held:
                     self.put_aside(name)
         return True
+
+    def shapes_now(self) -> list[tuple[int, ...]]:
+        """The shapes of all blobs."""
+        return [blob.shape for blob in self.source.blobs.values()]
+
+    def find_once(self, layers: Iterable[int]) -> None:
+        """Finds which of some layers run once a forward: some turn out to only when they have run."""
+        self.once.update(i for i in layers if self.reads[i] and not self.source.layers[i].repeatable)
 
     def reshape(self, layers: range) -> None:
         """Gives the tops of layers the shapes of a forward; where one refuses them, those before it have run."""
@@ -400,6 +414,7 @@ class Runner:
         for part in self.parts:
             program = self.program(part)
             if program is None:  # nothing in it
+                self.find_once(part.layers)
                 for i in part.layers:
                     self.source.forward(i)
                     if i in self.once:

@@ -5,6 +5,7 @@ A picture of 96 x 96 pixels has 4 x 4 cells, of which those of the bits of its n
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
@@ -62,11 +63,27 @@ def check(out: Path, count: int) -> None:
     assert {(row["width"], row["height"], row["error"]) for row in rows} == {(96, 96, None)}
 
 
-class Broken(Exception):
-    pass
+KILLED = """
+import os, signal, sys
+sys.path[:0] = {path!r}
+import pyarrow.parquet
+from boxpresso import Detector
+from boxpresso.parts import Job
+from tiny_ssd import tiny_net
+
+def half(table, sink, **options):
+    sink.write(b"PAR1, and no more")
+    sink.flush()
+    os.kill(os.getpid(), signal.SIGKILL)
+
+pyarrow.parquet.write_table = half
+Job({source!r}, {out!r}, {{"model": "tiny"}}).run(0, Detector(tiny_net()), 4)
+"""
 
 
-def test_a_part_is_there_as_a_whole_or_not_at_all(tmp_path):
+def test_a_part_is_there_as_a_whole_or_not_at_all(tmp_path, monkeypatch):
+    """Whether its disk is full, its process is interrupted or killed while it is written: the others stay as they are, and
+    the next run has it to do."""
     source, out = write_pictures(tmp_path / "pictures", range(25)), tmp_path / "out"
     job = Job(str(source), str(out), {"model": "tiny"}, per_part=10)
     assert (job.pictures, job.parts, job.begun_before, job.todo()) == (25, 3, False, [0, 1, 2])
@@ -78,31 +95,39 @@ def test_a_part_is_there_as_a_whole_or_not_at_all(tmp_path):
     }
     before = (out / "part-00001.parquet").read_bytes()
 
-    def fails(pictures):
-        if len(done := [*done_pictures, *pictures]) > 6:
-            raise Broken
-        done_pictures[:] = done
-        return batch(pictures)
+    def half_of(error):
+        def write(table, sink, **options):
+            sink.write(b"PAR1, and no more")
+            assert not (out / "part-00000.parquet").exists()
+            raise error
 
-    done_pictures: list = []
-    dying = detector()
-    batch, dying.batch = dying.batch, fails
-    with pytest.raises(Broken):
-        job.run(0, dying, 4)
-    (out / "part-00000.parquet.00000000-1.0.part").write_bytes(b"of another machine")
-    killed = subprocess.Popen([sys.executable, "-c", "pass"])
-    killed.wait()
-    from boxpresso.proto.files import machine
+        return write
 
-    left = out / f"part-00000.parquet.{machine()}-{killed.pid}.abcdef01.part"
-    left.write_bytes(b"of a process that was killed")
+    for error, said in (
+        (OSError(errno.ENOSPC, "No space left"), BoxpressoError),
+        (KeyboardInterrupt(), KeyboardInterrupt),
+    ):
+        with monkeypatch.context() as patch:
+            patch.setattr(pq, "write_table", half_of(error))
+            with pytest.raises(said):
+                job.run(0, detector(), 4)
+        assert job.todo() == [0, 2]
+        assert not list(out.glob("part-00000*"))
+    script = KILLED.format(path=[str(ROOT), str(ROOT / "tests")], source=str(source), out=str(out))
+    killed = subprocess.run([sys.executable, "-c", script], capture_output=True, check=False)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    (left,) = out.glob("part-00000*")
+    assert left.read_bytes() == b"PAR1, and no more"
+    another = out / "part-00000.parquet.00000000-1.0.part"
+    another.write_bytes(b"of another machine")
+
     again = Job(str(source), str(out), {"model": "tiny"}, per_part=7)  # the parts are those of the first
     assert (again.parts, again.begun_before, again.todo()) == (3, True, [0, 2])
-    assert not left.exists()
+    assert (left.exists(), another.exists()) == (False, True)
     for part in range(3):
         again.run(part, detector(), 4)
     assert (out / "part-00001.parquet").read_bytes() == before
-    (out / "part-00000.parquet.00000000-1.0.part").unlink()
+    another.unlink()
     check(out, 25)
 
 

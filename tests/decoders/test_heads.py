@@ -7,9 +7,11 @@ import math
 import numpy as np
 import pytest
 from decoder_nets import HIGH, WIDE, logistic, net_of, numbers, overlap_of, read, same, suppressed
+from tiny_ssd import picture, tiny_net
 
-from boxpresso import Detector, ModelError
+from boxpresso import Detector, ModelError, Net
 from boxpresso.decoders import recognise
+from boxpresso.proto import parse_net
 
 
 def test_retinaface():
@@ -207,6 +209,19 @@ def test_landmarks_in_each_unit(low, high, shift):
     assert decoder.NAME == "landmarks"
     found = decoder.read({"points": values.reshape(1, 136).astype(np.float32)}, (HIGH, WIDE), decoder.settings)
     np.testing.assert_allclose(found.landmarks[0], shares * [WIDE, HIGH], atol=1e-3)
+
+
+def test_landmarks_of_a_batch_are_those_of_each_picture_s_faces():
+    text = """layer { name: "in" type: "Input" top: "data" input_param { shape { dim: 1 dim: 3 dim: 8 dim: 8 } } }
+      layer { name: "points" type: "InnerProduct" bottom: "data" top: "points" inner_product_param { num_output: 10 } }"""
+    net = Net(parse_net(text), device="cpu")
+    net.params["points"][0].data[...] = 0
+    net.params["points"][1].data[...] = 0.5
+    detector = Detector([tiny_net(), net], decoder="landmarks")
+    pictures = [picture(cell=(0, 1)), picture(cell=(3, 2))]
+    for found, (left, top) in zip(detector.batch(pictures), [(8, 0), (16, 24)], strict=True):
+        np.testing.assert_allclose(found.boxes, [[left, top, left + 8, top + 8]], atol=0.01)
+        np.testing.assert_allclose(found.landmarks[0], [[left + 4, top + 4]] * 5, atol=0.01)
 
 
 def test_super_resolution_keeps_colours():

@@ -12,6 +12,7 @@ import pytest
 
 from boxpresso import Blob, DeviceError, KernelError, Layer, LayerError, ModelError, devices
 from boxpresso.device import Kernels, context, cuda, host, open_device, signature
+from boxpresso.device.schedule import Times
 from boxpresso.layers.core import layer_class, make_layer
 from boxpresso.proto import LayerParameter
 
@@ -270,10 +271,10 @@ def test_small_work_is_done_by_one_worker(kernels, monkeypatch):
     monkeypatch.setitem(cpu.functions, key, (lambda workers, *rest: used.append(workers), arrays))
     sizes = kernels.row_sums, (1000).bit_length(), (x.nbytes + y.nbytes).bit_length()
     for alone, together, workers in ((10**6, 2 * 10**6, 1), (3 * 10**9, 2 * 10**9, 2)):
-        monkeypatch.setitem(cpu.schedule.took, sizes, (alone, together))
+        monkeypatch.setitem(cpu.schedule.took, sizes, Times(alone, together))
         kernels.on(CPU).row_sums(1000, x, y, 100)
         assert abs(used.pop()) == workers  # below 0: it may be interrupted
-        assert cpu.schedule.took[sizes] != (alone, together)  # but what it took now
+        assert cpu.schedule.took[sizes] != Times(alone, together)  # but what it took now
 
 
 def test_large_arrays_are_zero_and_aligned():

@@ -188,6 +188,26 @@ def test_texts_of_a_level():
     assert all(level.changes(b"") for level in levels.LEVELS["x86_64"][:-1])
 
 
+ASKS = """
+#include "kernel.h"
+KERNEL asks(int n, Real* y) {
+#if defined(__AVX512BF16__) || defined(__ARM_FEATURE_BF16)
+  GRID_LOOP(i, n) y[i] = 3;
+#elif defined(__ARM_FEATURE_DOTPROD)
+  GRID_LOOP(i, n) y[i] = 2;
+#else
+  GRID_LOOP(i, n) y[i] = 1;
+#endif
+}
+"""
+
+
+def asking(folder: Path) -> Kernels:
+    """A small text that every level compiles: it asks for what the last ones of a machine have."""
+    (folder / "asks.cu").write_text(ASKS)
+    return Kernels(folder / "asks.cu")
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Libraries of the least level and the last that this machine offers, of a few kernels."""
@@ -195,7 +215,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if not offered:
         pytest.skip(f"no level is defined for {levels.machine()}, or this CPU is less than all")
     made = tmp_path_factory.mktemp("prebuilt")
-    files = [(kernels, real) for kernels in (ReLU.kernels, CHAIN, host.WORKERS) for real in ("float", "double")]
+    files = [(kernels, "float") for kernels in (ReLU.kernels, CHAIN, host.WORKERS)]
     build.build_cpu(",".join({offered[0].name, offered[-1].name}), files, made, 2)
     return made
 
@@ -260,7 +280,7 @@ def test_a_level_holds_what_the_one_before_has_not(tmp_path):
     known = levels.LEVELS["x86_64"]
     if build.target().partition("-")[0] != "x86_64":
         pytest.skip("the compiler is for another machine")
-    files = [(BF16, "float"), (CHAIN, "float")]
+    files = [(asking(tmp_path), "float"), (ReLU.kernels, "float")]
     build.build_cpu(f"{known[-2]},{known[-1]}", files, tmp_path / "both", 2)
     build.build_cpu(known[-1].name, files, tmp_path / "alone", 2)
 
@@ -268,9 +288,16 @@ def test_a_level_holds_what_the_one_before_has_not(tmp_path):
         keys = {kernels.path.stem: prebuilt.suffix(compiler.prebuilt_key(kernels, real)) for kernels, real in files}
         return {name for name, key in keys.items() if f"connect_kernels{key}".encode() in path.read_bytes()}
 
-    assert names(tmp_path / "both" / "v4.so") == {"bf16", "chain"}
-    assert names(tmp_path / "both" / "v4-bf16.so") == {"bf16"}
-    assert names(tmp_path / "alone" / "v4-bf16.so") == {"bf16", "chain"}
+    assert names(tmp_path / "both" / "v4.so") == {"asks", "relu"}
+    assert names(tmp_path / "both" / "v4-bf16.so") == {"asks"}
+    assert names(tmp_path / "alone" / "v4-bf16.so") == {"asks", "relu"}
+    if known[-1] in levels.offered():  # what is taken of each is what the level's CPU may have
+        run = f"run_asks{prebuilt.suffix(compiler.prebuilt_key(*files[0]))}"
+        y = np.zeros(2, np.float32)
+        for i, name in enumerate(("v4.so", "v4-bf16.so")):
+            library = ctypes.CDLL(str(tmp_path / "both" / name))
+            assert library[run](1, 1, ctypes.c_void_p(y[i:].ctypes.data)) == 0
+        assert y.tolist() == [1, 3]
 
 
 TWICE = """
@@ -336,24 +363,47 @@ MACHINES = {
 }
 
 
-# Of Windows test_packaging.py makes a wheel, and ARM's levels are compiled by test_levels.py, in every run.
-@pytest.mark.later
-@pytest.mark.parametrize(
-    "system", [pytest.param(each, marks=() if "macos" in each else pytest.mark.sweep) for each in MACHINES]
-)
-def test_zig_builds_for_other_systems(system, monkeypatch, tmp_path):
-    """Every level of theirs, by one command: zig has its own names for CPUs, and its linker for options."""
+@pytest.fixture
+def zig(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> str:
+    """A system that zig compiles for."""
     pytest.importorskip("ziglang", reason="the ziglang wheel is not installed (pip install ziglang)")
-    monkeypatch.setattr(compiler, "compiler", lambda: (sys.executable, "-m", "ziglang", "c++", "-target", system))
-    build.build_cpu("all", [(BF16, "float"), (ReLU.kernels, "float")], tmp_path, 2)
-    machine = "aarch64" if "aarch64" in system else "x86_64"
-    asked = [level.name for level in levels.LEVELS[machine] if not level.asks or level.changes(b"".join(BF16.texts))]
-    assert {path.stem for path in tmp_path.iterdir()} == set(asked)
+    monkeypatch.setattr(
+        compiler, "compiler", lambda: (sys.executable, "-m", "ziglang", "c++", "-target", request.param)
+    )
+    return request.param
+
+
+def check_machine(path: Path, system: str) -> None:
     magic, at, number = MACHINES[system]
-    for path in tmp_path.iterdir():
-        data = path.read_bytes()
-        assert data.startswith(magic)
-        assert data[at] == number or not at
+    if path.suffix == ".o" and magic == b"MZ":
+        magic = b"\x64\x86"  # an object has its machine at the start
+    data = path.read_bytes()
+    assert data.startswith(magic)
+    assert data[at] == number or not at
+
+
+@pytest.mark.later
+@pytest.mark.parametrize("zig", ["aarch64-macos.11.0", "x86_64-windows-gnu"], indirect=True)
+def test_zig_has_its_own_names_for_cpus(zig, tmp_path):
+    """Every level. Not linked: zig would first build a C++ library for each system, which is left to the sweep."""
+    known = levels.LEVELS[zig.partition("-")[0]]
+    for level in known:
+        build.compile_object((asking(tmp_path), "float"), level, tmp_path / f"{level}.o")
+        check_machine(tmp_path / f"{level}.o", zig)
+    assert len({path.read_bytes() for path in tmp_path.glob("*.o")}) == len(known)  # each has code of its own
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("zig", MACHINES, indirect=True)
+def test_zig_builds_for_other_systems(zig, tmp_path):
+    """Every level of theirs, by one command: its linker has its own names for options, too."""
+    asks = asking(tmp_path)
+    build.build_cpu("all", [(asks, "float"), (ReLU.kernels, "float")], tmp_path / "made", 2)
+    known = levels.LEVELS["aarch64" if "aarch64" in zig else "x86_64"]
+    asked = [level.name for level in known if not level.asks or level.changes(b"".join(asks.texts))]
+    assert {path.stem for path in (tmp_path / "made").iterdir()} == set(asked)
+    for path in (tmp_path / "made").iterdir():
+        check_machine(path, zig)
 
 
 def test_the_command(capsys, tmp_path):

@@ -107,6 +107,8 @@ CASES: list[tuple] = [
     ('type: "Softmax"', [np.tile(ROWS, (1, 8))]),
     ('type: "SoftmaxWithLoss"', [ROWS, LABELS], FIRST),
     ('type: "SoftmaxWithLoss"', [MAPS, np.arange(180).reshape(2, 9, 10) % 5], FIRST),
+    ('type: "SoftmaxWithLoss" loss_param { weight_by_label_freqs: true class_weighting: [1, 2, 1, 3, 1] }',
+     [MAPS, np.arange(180).reshape(2, 9, 10) % 5], FIRST),
     ('type: "SmoothL1Loss"', [MAPS, unlike(1)]),
     ('type: "SmoothL1LossOHEM"', [MAPS, unlike(1)], None, {"tops": 2}),
     ('type: "SoftmaxWithLossOHEM"', [MAPS, np.arange(180).reshape(2, 1, 9, 10) % 5], FIRST, {"tops": 3}),

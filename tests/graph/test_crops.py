@@ -143,3 +143,12 @@ def test_wild_nets_take_no_time_and_are_the_layers_to_refuse():
     for wild in ("kernel_size: 0", "kernel_size: 3 stride: 0", "kernel_size: 3 kernel_size: 3 kernel_size: 3"):
         with pytest.raises(LayerError, match="'c'"):
             quiet(net_of(CONV.format("c", "x", wild), CROP.format("c", "")))
+
+
+def test_auto_crop_is_the_older_crop_by_its_name():
+    layers = [CONV.format("c", "x", "kernel_size: 3 pad: 10"), CROP.format("c", "").replace('"Crop"', '"AutoCrop"')]
+    assert not centre(quiet(net_of(*layers))).any()  # moved by 9, and nothing is said
+    alike = quiet(net_of(CLIP.replace('"c"', '"x"'), layers[1].replace('bottom: "c"', 'bottom: "s"')))
+    assert alike.blobs["y"].shape == (1, 1, 20, 24)
+    with pytest.raises(LayerError, match="AutoCrop layer 'cut': no whole offset"):
+        Net(parse_net(net_of(POOL.format("c", "x"), layers[1])), device="cpu")

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 from places import ROOT
+from test_prebuilt import asking
 
 from boxpresso.device import build as compile_ahead
 from boxpresso.device import compiler, levels
 from boxpresso.device.chain import CHAIN
-from boxpresso.layers.core.lowering import BF16
 from boxpresso.layers.neuron.relu import ReLU
 
 sys.path.insert(0, str(ROOT / "packaging"))
@@ -135,34 +135,47 @@ def test_a_wheel_with_all_kernels(tmp_path):
     assert "installed, boxes found, nothing missing" in tried(wheel)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "platform",
-    [
-        "windows-amd64",
-        *(pytest.param(each, marks=pytest.mark.sweep) for each in ("linux-aarch64", "macos-arm64", "macos-x86_64")),
-    ],
-)
-def test_wheels_of_other_platforms(platform, monkeypatch, tmp_path):
-    """A wheel with the kernels of two files, made here for a machine that this is not, and what is said of one that is not right."""
-    pytest.importorskip("ziglang", reason="the ziglang wheel is not installed (pip install ziglang)")
+def check_wheel(platform: str, tag: str, jobs: list, folder: Path, monkeypatch) -> None:
+    """Compiles kernels, makes a wheel of them, and reads what is said of it, and of one that is not right."""
     import wheels
 
-    jobs = [(BF16, "float"), (ReLU.kernels, "float")]
-    target, tag = wheels.PLATFORMS[platform]
-    zig = (sys.executable, "-m", "ziglang", "c++", "-target", target)
-    monkeypatch.setattr(compiler, "compiler", lambda: zig)
-    compile_ahead.build_cpu("all", jobs, tmp_path / "kernels", 2)
-    wheel = wheels.make(platform, tmp_path / "kernels", tmp_path)
+    monkeypatch.setitem(wheels.PLATFORMS, platform, (wheels.PLATFORMS[platform][0], tag))
+    compile_ahead.build_cpu("all", jobs, folder / "kernels", 2)
+    wheel = wheels.make(platform, folder / "kernels", folder)
     assert wheels.faults(wheel, jobs) == []
     assert wheels.faults(wheel, [*jobs, (CHAIN, "float")])[0].endswith(
         "lacks 1 of 3 files, such as chain.cpp for float"
     )
     monkeypatch.setattr(wheels, "MOST", 1e5)
     assert "more than 0" in wheels.faults(wheel, jobs)[0]
-    other = wheel.rename(wheel.with_name(wheel.name.replace(tag, "manylinux_2_17_x86_64")))
-    seen = " ".join(wheels.faults(other, jobs))
+    another = "manylinux_2_17_x86_64" if tag == "win_amd64" else "win_amd64"
+    seen = " ".join(wheels.faults(wheel.rename(wheel.with_name(wheel.name.replace(tag, another))), jobs))
     assert "is of another one" in seen
-    assert (
-        "is not a library of manylinux_2_17_x86_64" in seen or "its kernels are bf16.so, neon.so, not v2.so" in seen
-    )  # ARM's have other levels
+    assert f"is not a library of {another}" in seen or "its kernels are bf16.so, dotprod.so, neon.so, not v2.so" in seen
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="the tag is Linux's")
+def test_a_wheel_with_kernels(monkeypatch, tmp_path):
+    """With those of two files, for this machine, as packaging/wheels.py makes it."""
+    platform = f"linux-{levels.machine()}"
+    check_wheel(
+        platform,
+        platform.replace("-", "_"),
+        [(asking(tmp_path), "float"), (ReLU.kernels, "float")],
+        tmp_path,
+        monkeypatch,
+    )
+
+
+# A sweep, for zig first builds a C++ library for each, two minutes of a processor. Every run compiles for them: test_prebuilt.py,
+# test_compilers.py.
+@pytest.mark.sweep
+@pytest.mark.parametrize("platform", ["windows-amd64", "linux-aarch64", "macos-arm64", "macos-x86_64"])
+def test_wheels_of_other_platforms(platform, monkeypatch, tmp_path):
+    pytest.importorskip("ziglang", reason="the ziglang wheel is not installed (pip install ziglang)")
+    import wheels
+
+    target, tag = wheels.PLATFORMS[platform]
+    monkeypatch.setattr(compiler, "compiler", lambda: (sys.executable, "-m", "ziglang", "c++", "-target", target))
+    check_wheel(platform, tag, [(asking(tmp_path), "float"), (ReLU.kernels, "float")], tmp_path, monkeypatch)

@@ -51,7 +51,7 @@ def bnll(g: OnnxGraph, w: Work) -> str:
     return g.add(g.op("Relu", w.bottoms[0]), rest)
 
 
-@lowering("Clip")
+@lowering("Clip", "BReLU")
 def clip(g: OnnxGraph, w: Work) -> str:
     low, high = w.layer.numbers
     return g.op("Clip", w.bottoms[0], g.const(low), g.const(high))
@@ -103,9 +103,25 @@ def threshold(g: OnnxGraph, w: Work) -> str:
     return g.cast(g.op("Greater", w.bottoms[0], g.const(limit)), "float")
 
 
-@lowering("Dropout", "SpatialDropout")
+@lowering("ScaleTanH")
+def scale_tanh(g: OnnxGraph, w: Work) -> str:
+    return g.op("Tanh", g.mul(w.bottoms[0], w.layer.numbers[0]))
+
+
+@lowering("GuidedDropout")
+def guided_dropout(g: OnnxGraph, w: Work) -> str:
+    x, shape = w.bottoms[0], w.bottom_shapes[0]
+    if w.layer.identity:
+        return x
+    stays = g.cast(g.op("Greater", g.reshape(w.bottoms[1], [0, shape[1]]), g.const(w.layer.bound)), "float")
+    left = g.op("Max", g.reduce("ReduceSum", stays, [1]), g.const(1.0))
+    factor = g.div(g.mul(stays, float(shape[1])), left)
+    return g.mul(x, g.reshape(factor, [0, shape[1], *[1] * len(shape[2:])]))
+
+
+@lowering("Dropout", "SpatialDropout", "Noise")
 def dropout(g: OnnxGraph, w: Work) -> str:
-    w.need(not w.layer.drops, "it drops elements at random at TEST too")
+    w.need(not w.layer.drops, "it draws random numbers at TEST too")
     scale = w.layer.scale if w.step.type == "Dropout" else 1.0
     return w.bottoms[0] if scale == 1 else g.mul(w.bottoms[0], scale)
 

@@ -112,3 +112,12 @@ def normalize(g: OnnxGraph, w: Work) -> str:
 @lowering("Softmax")
 def softmax(g: OnnxGraph, w: Work) -> str:
     return g.op("Softmax", w.bottoms[0], axis=w.layer.param.softmax_param.axis % len(w.bottom_shapes[0]))
+
+
+@lowering("GroupNorm")
+def group_norm(g: OnnxGraph, w: Work) -> str:
+    p, shape = w.layer.param.group_norm_param, w.bottom_shapes[0]
+    rows = g.reshape(w.bottoms[0], [0, p.group_num, -1])  # 0: as many images as there are
+    centred = g.sub(rows, g.reduce("ReduceMean", rows, [2]))
+    variance = g.reduce("ReduceMean", g.mul(centred, centred), [2])
+    return g.reshape(g.div(centred, g.op("Sqrt", g.add(variance, p.eps))), [0, *shape[1:]])

@@ -297,6 +297,8 @@ def roi_align(g: OnnxGraph, w: Work) -> str:
         return align_corners(g, w, rows)
     if g.target.has("RoiAlign", g.opset):
         mode = "half_pixel" if layer.aligned else "output_half_pixel"
+        if layer.aligned and layer.adaptive:  # a negative size has no samples, which onnxruntime counts as too many
+            rows = [*rows[:3], g.op("Max", rows[3], rows[1]), g.op("Max", rows[4], rows[2])]
         return g.op(
             "RoiAlign", w.bottoms[0], *native(g, w, rows), mode="avg", output_height=layer.pooled[0],
             output_width=layer.pooled[1], sampling_ratio=max(layer.ratio, 0), spatial_scale=float(layer.scale),

@@ -48,7 +48,7 @@ def slice_(g: OnnxGraph, w: Work) -> list[str]:
     return [g.slice(w.bottoms[0], axis, int(end - top[axis]), int(end)) for end, top in zip(ends, w.top_shapes)]
 
 
-@lowering("Crop")
+@lowering("Crop", "AutoCrop")
 def crop(g: OnnxGraph, w: Work) -> str:
     p, shape, window = w.layer.param.crop_param, w.bottom_shapes[0], w.top_shapes[0]
     axis = p.axis % len(shape)

@@ -56,7 +56,7 @@ def bnll(w: Work) -> Run:
     return lambda p, x: torch.logaddexp(x, torch.zeros_like(x))
 
 
-@factory("Clip")
+@factory("Clip", "BReLU")
 def clip(w: Work) -> Run:
     low, high = (float(v) for v in w.layer.numbers)
     return lambda p, x: x.clamp(low, high)
@@ -100,6 +100,32 @@ def power(w: Work) -> Run:
 def threshold(w: Work) -> Run:
     limit = float(w.layer.param.threshold_param.threshold)
     return lambda p, x: (x > limit).to(x.dtype)
+
+
+@factory("ScaleTanH")
+def scale_tanh(w: Work) -> Run:
+    (scale,) = (float(v) for v in w.layer.numbers)
+    return lambda p, x: (scale * x).tanh()
+
+
+@factory("Noise")
+def noise(w: Work) -> Run:
+    w.need(not w.layer.drops, "it draws random numbers at TEST too")
+    return lambda p, x: x
+
+
+@factory("GuidedDropout")
+def guided_dropout(w: Work) -> Run:
+    if w.layer.identity:
+        return lambda p, x, guide: x
+    bound = float(w.layer.bound)
+
+    def run(p: Any, x: Any, guide: Any) -> Any:
+        stays = (guide.reshape(x.shape[:2]) > bound).to(x.dtype)
+        factor = stays * x.shape[1] / stays.sum(1, keepdim=True).clamp(min=1)
+        return x * factor.reshape(*x.shape[:2], *[1] * (x.dim() - 2))
+
+    return run
 
 
 @factory("Dropout")

@@ -131,3 +131,10 @@ def normalize(w: Work) -> Run:
 def softmax(w: Work) -> Run:
     axis = int(w.layer.param.softmax_param.axis)
     return lambda p, x: x.softmax(axis)
+
+
+@factory("GroupNorm")
+def group_norm(w: Work) -> Run:
+    param, functional = w.layer.param.group_norm_param, import_torch().nn.functional
+    groups, eps = int(param.group_num), float(param.eps)
+    return lambda p, x: functional.group_norm(x, groups, eps=eps)

@@ -43,7 +43,7 @@ def slice_(w: Work) -> Run:
     return lambda p, x: list(x.split(sizes, axis)) if len(sizes) > 1 else [x]
 
 
-@factory("Crop")
+@factory("Crop", "AutoCrop")
 def crop(w: Work) -> Run:
     param, window = w.layer.param.crop_param, w.top_shapes[0]
     axis = int(param.axis) % len(window)

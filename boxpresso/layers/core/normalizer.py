@@ -40,7 +40,7 @@ def divisor(p: Any, mode: str, full: int, batch: int, valid: int | None = None) 
     return max(1.0, float(sizes[mode]))
 
 
-def refuse_forks(layer: Layer, p: Any) -> None:
-    """Raises LayerError for a loss_param with a field that weighs labels in a fork, and that nothing here knows."""
-    for name in FORKS:
+def refuse_forks(layer: Layer, p: Any, known: tuple[str, ...] = ()) -> None:
+    """Raises LayerError for a loss_param with a field that weighs labels in a fork, and that the layer does not know."""
+    for name in (fork for fork in FORKS if fork not in known):
         layer.need(not getattr(p, name), f"loss_param: {name} of a fork is not supported; remove it")

@@ -28,7 +28,8 @@ class DepthwiseConvolution(
     convolution_param
         As for Convolution: `num_output` and `kernel_size` (required), `pad` (0), `stride` (1), `dilation` (1),
         `bias_term` (true), `axis` (1), `weight_filler` and `bias_filler` (constant 0). `group` may be left out; 1 and
-        the number of channels mean the same.
+        the number of channels mean the same. Another one that divides them makes a Convolution of that many groups, as
+        the forks' CPU code does.
 
     Returns
     -------
@@ -38,8 +39,8 @@ class DepthwiseConvolution(
     Raises
     ------
     LayerError
-        What Convolution refuses; a group that is neither 1 nor the number of channels; a num_output that is not a
-        multiple of the number of channels.
+        What Convolution refuses; a group that does not divide the number of channels; a num_output that is not a multiple of
+        the number of groups.
 
     Source
     ------
@@ -55,8 +56,4 @@ class DepthwiseConvolution(
 
     def groups(self) -> int:
         p = self.param.convolution_param
-        self.need(
-            not p.HasField("group") or p.group in (1, self.channels),
-            f"group {p.group} is given, but a depthwise convolution has one for each of the {self.channels} channels",
-        )
-        return self.channels
+        return int(p.group) if p.HasField("group") and p.group > 1 else self.channels

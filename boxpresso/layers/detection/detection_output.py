@@ -223,13 +223,16 @@ class DetectionOutput(
         each image's label starts among them, with the end at the end."""
         parts, sizes = [np.zeros(0, np.intp)], [0]
         for image, values in enumerate(scores.reshape(self.batch, self.priors * self.classes)):
-            place = np.flatnonzero(values > self.threshold)
+            above = values > self.threshold
+            if 0 <= self.background < self.classes:  # most places are above there
+                above[self.background :: self.classes] = False
+            place = np.flatnonzero(above)
             label = place % self.classes
             order = np.argsort(label.astype(np.int16), kind="stable")  # of 16 bits: a radix sort
             bounds = np.searchsorted(label[order], np.arange(self.classes + 1))
             for c in range(self.classes):
                 mine = place[order[bounds[c] : bounds[c + 1]]]
-                if c != self.background and len(mine):
+                if len(mine):
                     mine = mine[best(values[mine], self.top_k)]
                     parts.append(mine + image * values.size)
                     sizes.append(len(mine))

@@ -12,7 +12,14 @@ from ..core.checked import checked_by
 from .normalized_sum import refuse_found, refuse_label
 
 
-class Accuracy(Layer, type="Accuracy", param="accuracy_param", bottoms=2, tops=(1, 2), traits=Trait.CLASS_LABELS):
+class Accuracy(
+    Layer,
+    type=("Accuracy", "EltwiseAccuracy"),
+    param=("accuracy_param", "eltwise_accuracy_param"),
+    bottoms=2,
+    tops=(1, 2),
+    traits=Trait.CLASS_LABELS,
+):
     """top 0 = the share of the labels that are among the top_k highest scores; top 1 = that share of each class alone.
 
     Of equal scores the later channel is the higher. There is no gradient.
@@ -26,6 +33,8 @@ class Accuracy(Layer, type="Accuracy", param="accuracy_param", bottoms=2, tops=(
     accuracy_param
         `top_k` (1): so many highest scores count as right. `axis` (1): the axis of the channels. `ignore_label` (none):
         labels of this value do not count; it may be repeated.
+    eltwise_accuracy_param
+        The same fields, of DeconvNet's EltwiseAccuracy.
 
     Returns
     -------
@@ -43,7 +52,7 @@ class Accuracy(Layer, type="Accuracy", param="accuracy_param", bottoms=2, tops=(
 
     Source
     ------
-    Caffe, but a label that is not a channel raises LayerError.
+    Caffe, but a label that is not a channel raises LayerError; DeconvNet's Caffe (HyeonwooNoh) for EltwiseAccuracy.
 
     Examples
     --------
@@ -60,7 +69,8 @@ class Accuracy(Layer, type="Accuracy", param="accuracy_param", bottoms=2, tops=(
     kernels = Kernels("accuracy.cu")
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
-        p = self.param.accuracy_param
+        given = self.param.HasField("eltwise_accuracy_param")
+        self.given = p = self.param.eltwise_accuracy_param if given else self.param.accuracy_param
         self.need(not p.min_is_better, "accuracy_param: min_is_better of a fork is not supported; remove it")
         self.need(p.top_k > 0, f"top_k must be at least 1, got {p.top_k}")
         self.ignored = sorted(set(p.ignore_label))
@@ -68,7 +78,7 @@ class Accuracy(Layer, type="Accuracy", param="accuracy_param", bottoms=2, tops=(
         self.result = self.device.empty((1,), self.dtype)
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
-        p, shape = self.param.accuracy_param, bottom[0].shape
+        p, shape = self.given, bottom[0].shape
         axis = self.axis(bottom[0], p.axis)
         outer, self.channels, self.inner = prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :])
         self.positions = outer * self.inner
@@ -87,7 +97,7 @@ class Accuracy(Layer, type="Accuracy", param="accuracy_param", bottoms=2, tops=(
         label, kernels = bottom[1].data, self.kernels
         kernels.ranks(
             self.positions, bottom[0].data, label, self.right, self.channels, self.inner,
-            self.param.accuracy_param.top_k, self.ignored_table, len(self.ignored),
+            self.given.top_k, self.ignored_table, len(self.ignored),
         )  # fmt: skip
         kernels.share(1, self.right, top[0].data, self.result, self.positions)
         if self.device.kind != "cpu":

@@ -5,6 +5,14 @@
 // The weight of a position, 1 without weights.
 DEVICE Real weight_of(const Real* weight, int i, int has_weight) { return has_weight ? weight[i] : Real(1); }
 
+// weight[position] = what `table` has for its label's class, times the weight that it is given.
+KERNEL weights_of_labels(int n, const Real* label, const Real* given, const Real* table, Real* weight, int channels) {
+  GRID_LOOP(i, n) {
+    const bool known = label[i] > -1 && label[i] < channels;
+    weight[i] = (known ? table[int(label[i])] : Real(0)) * (given ? given[i] : Real(1));
+  }
+}
+
 // partial[3 b ...]: as piece_of_loss has it
 KERNEL label_losses(int n, const Real* probability, const Real* label, double* partial, int positions, int channels,
                     int inner, int has_ignored, int ignored, const Real* weight, int has_weight) {

@@ -42,6 +42,8 @@ class SoftmaxWithLoss(
     loss_param
         `ignore_label` (none): labels of this value do not count. `normalization` (VALID): the normaliser, see above.
         `normalize`: older; true is VALID, false is BATCH_SIZE. `pre_fixed_normalizer` (1): the normaliser of PRE_FIXED.
+        `weight_by_label_freqs` (false) and `class_weighting`, SegNet's: true multiplies the loss of a label by the number
+        that class_weighting has for its class; the normaliser does not know it.
 
     Returns
     -------
@@ -57,11 +59,13 @@ class SoftmaxWithLoss(
     LayerError
         A label that is not a channel and not ignored; a number of labels that is not that of the positions; no
         channels; an axis that the scores lack; a pre_fixed_normalizer that is not above 0 with PRE_FIXED;
-        label_smoothing, weight_by_label_freqs or class_weighting of forks; a gradient of the labels is asked for.
+        label_smoothing of a fork; weight_by_label_freqs without a class_weighting for each channel; a gradient of the labels
+        is asked for.
 
     Source
     ------
     Caffe, but a label that is not a channel raises LayerError. Weights and losses of labels: Cascade R-CNN's Caffe.
+    Weights of classes: SegNet's Caffe (alexgkendall).
 
     Examples
     --------
@@ -78,7 +82,9 @@ class SoftmaxWithLoss(
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.loss_param
-        refuse_forks(self, p)
+        refuse_forks(self, p, ("weight_by_label_freqs", "class_weighting"))
+        self.class_weights = list(p.class_weighting) if p.weight_by_label_freqs else []
+        self.table = self.device.table(np.asarray(self.class_weights or [0]), self.dtype)
         self.mode = normalization(self, p)
         self.ignored = int(p.HasField("ignore_label")), p.ignore_label
         self.probability = Blob((), self.dtype, self.device)
@@ -93,6 +99,10 @@ class SoftmaxWithLoss(
         )
         self.need(channels > 0, f"scores of shape {shape} have no channels")
         self.need(
+            not self.param.loss_param.weight_by_label_freqs or len(self.class_weights) == channels,
+            f"weight_by_label_freqs needs a class_weighting for each of {channels} channels, got {len(self.class_weights)}",
+        )
+        self.need(
             len(bottom) < 3 or bottom[2].count == bottom[1].count,
             f"bottom 2 must have a weight for each of {bottom[1].count} labels, its shape is {bottom[-1].shape}",
         )
@@ -102,6 +112,7 @@ class SoftmaxWithLoss(
         self.probability.reshape(*shape)
         if len(top) > 1:
             self.pass_on_memory(self.probability, top[1])
+        self.weights = self.device.empty((max(1, outer * inner) if self.class_weights else 1,), self.dtype)
         self.sum = Sum(self, outer * inner)
         self.divisor = divisor(self.param.loss_param, self.mode, outer * inner, outer)
 
@@ -112,6 +123,9 @@ class SoftmaxWithLoss(
             softmax.forward(self.device, bottom[0].data, probability, *self.shape)
         if len(top) > 1:
             self.pass_on_data(self.probability, top[1])
+        if self.class_weights:
+            given = bottom[2].data if len(bottom) > 2 else None
+            self.kernels.weights_of_labels(outer * inner, label, given, self.table, self.weights, channels)
         self.kernels.label_losses(
             self.sum.blocks, probability, label, self.sum.partial, outer * inner, channels, inner, *self.ignored,
             *self.weight(bottom),
@@ -123,6 +137,8 @@ class SoftmaxWithLoss(
 
     def weight(self, bottom: list[Blob]) -> tuple[AnyArray, int]:
         """The weights, and whether there are any; without, what stands in for them is not read."""
+        if self.class_weights:
+            return self.weights, 1
         return bottom[-1].data, int(len(bottom) > 2)
 
     def losses(self, bottom: list[Blob]) -> np.ndarray:
@@ -132,7 +148,8 @@ class SoftmaxWithLoss(
         counts = truth != self.ignored[1] if self.ignored[0] else np.ones(truth.shape, bool)
         whole = np.asarray(self.probability.data).reshape(self.shape)
         likely = np.take_along_axis(whole, np.where(counts, truth, 0), 1)
-        given = np.asarray(bottom[2].data).reshape(truth.shape) if len(bottom) > 2 else 1
+        weights, weighted = self.weight(bottom)
+        given = np.asarray(weights).reshape(-1)[: truth.size].reshape(truth.shape) if weighted else 1
         return np.asarray(np.where(counts, -log(np.maximum(likely, np.finfo(np.float32).tiny)) * given, 0))
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:

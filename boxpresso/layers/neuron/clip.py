@@ -1,4 +1,4 @@
-"""Clip: values held between two bounds."""
+"""Clip, BReLU: values held between two bounds."""
 
 from __future__ import annotations
 
@@ -53,3 +53,42 @@ class Clip(Neuron, type="Clip", param="clip_param", bottoms=1, tops=1, in_place=
 
     def lower(self, bottom: list[Blob], top: list[Blob]) -> Lowering | None:
         return Pointwise(self.device, self.dtype, activation=self.fuse)
+
+
+class BReLU(Clip, type="BReLU", param="brelu_param", bottoms=1, tops=1, in_place=True):
+    """top = min(max(bottom, minval), maxval), element by element: Clip under the name that dehazing nets have for it.
+
+    The gradient passes where minval <= bottom <= maxval, and is 0 elsewhere.
+
+    Parameters
+    ----------
+    bottom 0
+        Any shape.
+    brelu_param
+        `minval` (0) and `maxval` (1): the bounds.
+
+    Returns
+    -------
+    top 0
+        The limited values, in the shape of the bottom; a NaN stays NaN.
+
+    Raises
+    ------
+    LayerError
+        For a minval above maxval.
+
+    Source
+    ------
+    Cai et al. 2016, DehazeNet; the CPU form of chaimi2013/FPCNet's Caffe, whose GPU form is the same for 0 and 1 only.
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> run_layer('type: "BReLU"', [[-3, 0.5, 2]]).tolist()
+    [[0.0, 0.5, 1.0]]
+    """
+
+    def read(self) -> tuple[float, ...]:
+        p = self.param.brelu_param
+        self.need(p.minval <= p.maxval, f"minval must not be above maxval, got {p.minval:g} and {p.maxval:g}")
+        return p.minval, p.maxval

@@ -23,8 +23,9 @@ class Dropout(DropoutBase, type="Dropout", param="dropout_param", bottoms=1, top
     bottom 0
         Any shape.
     dropout_param
-        `dropout_ratio` (0.5): the probability of an element to be dropped, from 0 to below 1. Of forks: `scale_train`
-        (true): false does not scale in TRAIN, and scales by 1 - dropout_ratio at TEST instead (Microsoft).
+        `dropout_ratio` (0.5): the probability of an element to be dropped, from 0 to below 1, and 1 too where nothing is
+        dropped, at TEST. Of forks: `scale_train` (true): false does not scale in TRAIN, and scales by 1 - dropout_ratio at
+        TEST instead (Microsoft).
         `sample_weights_test` (false): true drops at TEST too (SegNet). `random_seed` (-1): unless negative, it replaces
         the layer's seed (NVIDIA).
 
@@ -57,7 +58,8 @@ class Dropout(DropoutBase, type="Dropout", param="dropout_param", bottoms=1, top
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         param = self.param.dropout_param
         ratio = param.dropout_ratio
-        self.need(0 <= ratio < 1, f"dropout_ratio must be from 0 to below 1, got {ratio:g}")
+        passes = self.phase == "TEST" and not param.sample_weights_test and param.scale_train
+        self.need(0 <= ratio < 1 or (ratio == 1 and passes), f"dropout_ratio must be from 0 to below 1, got {ratio:g}")
         self.need(not param.sqrt_scale, "sqrt_scale: true is not supported; remove it and scale by a Power layer")
         self.drops = ratio > 0 and (self.phase == "TRAIN" or param.sample_weights_test)
         if self.drops:

@@ -130,7 +130,7 @@ class CropAndResize(
         self.indices = bottom[2].data
         self.gather(bottom[0].data, self.widened(bottom[1].data), top[0].data)
         if self.outside:  # else it is what bins without pixels have
-            head, _, index, _ = self.lists()
+            head, _, index, _ = self.by_bin
             self.kernels.crop_resize_outside(self.regions, head, index, top[0].data, self.samples, self.geometry)
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...device import Blob, Kernels
+from ...device import UNFUSED, Blob, Kernels
 from ..core import Trait
 from .psroi_base import PositionSensitive
 
@@ -67,7 +67,7 @@ class PSROIPooling(
     [[[[10.0, 20.0], [30.0, 40.0]]]]
     """
 
-    kernels = Kernels("psroi_pooling.cu")
+    kernels = Kernels("psroi_pooling.cu", UNFUSED)
     torchvision = False
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:

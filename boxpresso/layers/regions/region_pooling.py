@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...device import Blob, Kernels
+from ...device import UNFUSED, Blob, Kernels
 from ..core import Trait
 from .region_base import RegionLayer
 
@@ -62,7 +62,7 @@ class RegionPooling(
     18.0
     """
 
-    kernels = Kernels("region_pooling.cu")
+    kernels = Kernels("region_pooling.cu", UNFUSED)
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.region_pooling_param

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...device import AnyArray, Blob, Kernels
+from ...device import UNFUSED, AnyArray, Blob, Kernels
 from ..core import Trait
 from .marked import Marked
 
@@ -73,7 +73,7 @@ class ROIPooling(
     [[[[5.0, 7.0], [13.0, 15.0]]]]
     """
 
-    kernels = Kernels("roi_pooling.cu")
+    kernels = Kernels("roi_pooling.cu", UNFUSED)
     mmcv = False  # whether to cut bins as mmcv does
     last = False  # whether the channels are the last axis
     keep = False  # whether forward stores the places for a backward that may come

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...device import Blob, Kernels
+from ...device import UNFUSED, Blob, Kernels
 from ..core import Trait
 from .marked import Marked
 
@@ -66,7 +66,7 @@ class RotateROIPooling(
     [[[[5.0, 7.0], [13.0, 15.0]]]]
     """
 
-    kernels = Kernels("rotate_roi_pooling.cu")
+    kernels = Kernels("rotate_roi_pooling.cu", UNFUSED)
     columns = ("batch index", "cx", "cy", "height", "width", "angle")
     turned = True
 

@@ -83,6 +83,7 @@ class Separable(Listed):
         """Room and geometry for the lists of shapes that are new."""
         self.rooms = [self.entries(size, bins) for size, bins in zip(self.size, self.pooled)]
         self.geometry = self.walks.struct("ListGeometry", **self.fields, room_y=self.rooms[0], room_x=self.rooms[1])
+        self.by_bin = self.lists()
 
     def lists(self, changes: bool = False) -> tuple[AnyArray, ...]:
         """Room for head, inverse, index and weight of the lists by bin; changes: and for how weights change (separable.h)."""
@@ -134,7 +135,6 @@ class Separable(Listed):
         return self.scratch("slabs", (self.batch * self.channel_slabs, area, self.walks.constants["SLAB"]))
 
     def take_scratch(self, bottom: Sequence[Blob], backward: bool) -> None:
-        self.lists()
         ways = [self.way(), *([self.way(True)] if backward else [])]
         if SLABS in ways:
             self.room()
@@ -159,7 +159,7 @@ class Separable(Listed):
     def turn_lists(self, changes: bool = False, inverse: AnyArray | None = None) -> tuple[AnyArray, AnyArray]:
         """index and weight of the lists by pixel; inverse: what the weights of x are to be multiplied by, or None."""
         index, weight = self.by_pixel(changes)
-        head, _, *by_bin = self.lists(changes)
+        head, _, *by_bin = self.lists(True) if changes else self.by_bin
         self.walks.separable_by_pixel(self.regions, head, inverse, *by_bin, index, weight, changes, self.geometry)
         return index, weight
 
@@ -168,7 +168,7 @@ class Separable(Listed):
         if self.batch == 0:
             top.fill(0)
             return
-        lists, way = self.lists(), self.way()
+        lists, way = self.by_bin, self.way()
         self.make_lists(rows, lists, False)
         if way is PACKED:
             slabs = self.packed_room()
@@ -196,18 +196,19 @@ class Separable(Listed):
         region_diff: AnyArray | None,
     ) -> None:
         """The gradients that are not None, of the maps and of the regions, from that of the averages."""
+        way = self.way(True)
         if self.batch == 0:
             if region_diff is not None:
                 region_diff.fill(0)
-        elif self.way(True) is TILES:
+        elif way is TILES:
             self.gradients_in_tiles(top_diff, features, rows, diff, region_diff)
-        elif self.way(True) is DENSE:
+        elif way is DENSE:
             self.both_gradients(top_diff, features, rows, diff, region_diff)
         else:
             if diff is not None:
-                self.scatter(top_diff, rows, diff)
+                self.scatter(way, top_diff, rows, diff)
             if region_diff is not None:
-                self.move_regions(top_diff, features, rows, region_diff)
+                self.move_regions(way, top_diff, features, rows, region_diff)
 
     def both_gradients(
         self,
@@ -219,7 +220,7 @@ class Separable(Listed):
     ) -> None:
         """Those of `gradients`, in one walk."""
         room, moves = self.dense_room(), region_diff is not None
-        lists = self.lists(moves)
+        lists = self.lists(True) if moves else self.by_bin
         parts = self.scratch("parts", (self.channel_slabs, self.regions, 4)) if moves else None
         self.make_lists(rows, lists, moves)
         self.walks.separable_both_slabs(
@@ -228,9 +229,9 @@ class Separable(Listed):
         if parts is not None and region_diff is not None:
             self.regions_from(parts, rows, region_diff, self.channel_slabs)
 
-    def scatter(self, top_diff: AnyArray, rows: AnyArray, diff: AnyArray) -> None:
+    def scatter(self, way: Way, top_diff: AnyArray, rows: AnyArray, diff: AnyArray) -> None:
         """The gradient of the maps, from that of the averages."""
-        lists, way = self.lists(), self.way(True)
+        lists = self.by_bin
         self.make_lists(rows, lists, False)
         if way is SINGLE:
             head, _, *by_bin = lists
@@ -246,7 +247,7 @@ class Separable(Listed):
                 room.shape[0], top_diff, order, *lists, *by_pixel, room, diff, self.geometry
             )
         else:
-            head, inverse, *_ = self.lists()
+            head, inverse, *_ = lists
             with self.rounded(diff) as sums:
                 self.walks.separable_backward(
                     self.batch * self.channels, top_diff, head, inverse, *by_pixel, sums, self.geometry
@@ -279,7 +280,7 @@ class Separable(Listed):
         )
         if not moves and (diff is None or diff.size == 0):
             return
-        by_bin = self.lists(moves)
+        by_bin = self.lists(True) if moves else self.by_bin
         head, inverse, *_ = by_bin
         self.make_lists(rows, by_bin, moves)
         by_pixel = self.turn_lists(moves, inverse)
@@ -317,9 +318,8 @@ class Separable(Listed):
             )
             self.regions_from(parts, rows, region_diff, self.channel_slabs)
 
-    def move_regions(self, top_diff: AnyArray, features: AnyArray, rows: AnyArray, diff: AnyArray) -> None:
+    def move_regions(self, way: Way, top_diff: AnyArray, features: AnyArray, rows: AnyArray, diff: AnyArray) -> None:
         """The gradient of the regions, from that of the averages."""
-        way = self.way(True)
         count = -(-self.channels // self.singles.constants["PLANES"]) if way is SINGLE else self.channel_slabs
         lists = self.lists(True)
         parts = self.scratch("parts", (count, self.regions, 4))

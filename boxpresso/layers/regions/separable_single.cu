@@ -5,6 +5,8 @@
 #include "separable.h"
 
 constexpr int PLANES = 8;     // of a region that a block takes
+constexpr int LINE = 2048;    // pixels of a row whose gradient is made before it is weighed for two of them
+constexpr int STRIP = 16;     // vectors of its bins that are taken together, row by row: rows lie pages apart
 
 // A sample along an axis: the pixels that it lies between, and how far beyond the lower one; low = -1: it takes none.
 struct Sample {
@@ -128,6 +130,7 @@ KERNEL separable_backward_single(int n, const Store* top_diff, const int* head, 
                                  ListGeometry g) {
   BLOCK_LOOP(b, n) {
     const int image = b / g.channels, c = b - image * g.channels, pooled_width = g.pooled_width;
+    SHARED Real strip[LINE];
     Real* plane = sums + (long long)b * g.height * g.width;
     THREAD_LOOP(i, g.height * g.width) plane[i] = 0;
     BARRIER();
@@ -135,20 +138,28 @@ KERNEL separable_backward_single(int n, const Store* top_diff, const int* head, 
       if (head[5 * k] != image) continue;
       const Axis y = axis_by_bin(k, 0, head, index, weight, g), x = axis_by_bin(k, 1, head, index, weight, g);
       const Store* given = top_diff + ((long long)k * g.channels + c) * g.pooled_height * pooled_width;
-      const int first = x.start[0];
-      const bool pairs = x.start[pooled_width] - first == 2 * pooled_width;
-      for (int ph = 0; ph < g.pooled_height; ++ph, given += pooled_width)
+      const int first = x.start[0], left = x.first;
+      const bool pairs = x.start[pooled_width] - first == 2 * pooled_width, once = x.length <= min(LINE, pooled_width);
+      const auto add_row = [&](Real* line, Real down) {
+        for (int pw = 0; pw < pooled_width; ++pw) {
+          const int f = pairs ? first + 2 * pw : x.start[pw], end = pairs ? f + 2 : x.start[pw + 1];
+          if (f == end) continue;
+          const Real gradient = down * Real(given[pw]);
+          line[x.at[f]] += x.weight[f] * gradient;
+          if (end - f > 1) line[x.at[f + 1]] += x.weight[f + 1] * gradient;
+        }
+      };
+      for (int ph = 0; ph < g.pooled_height; ++ph, given += pooled_width) {
+        if (once && y.start[ph] < y.start[ph + 1]) {
+          for (int i = 0; i < x.length; ++i) strip[i] = 0;
+          add_row(strip - left, Real(1));
+        }
         for (int e = y.start[ph]; e < y.start[ph + 1]; ++e) {
           Real* line = plane + (long long)y.at[e] * g.width;
-          const Real down = y.weight[e];
-          for (int pw = 0; pw < pooled_width; ++pw) {
-            const int f = pairs ? first + 2 * pw : x.start[pw], end = pairs ? f + 2 : x.start[pw + 1];
-            if (f == end) continue;
-            const Real gradient = down * Real(given[pw]);
-            line[x.at[f]] += x.weight[f] * gradient;
-            if (end - f > 1) line[x.at[f + 1]] += x.weight[f + 1] * gradient;
-          }
+          if (once) for (int i = 0; i < x.length; ++i) line[left + i] += y.weight[e] * strip[i];
+          else add_row(line, y.weight[e]);
         }
+      }
     }
     BARRIER();
   }
@@ -168,41 +179,51 @@ KERNEL separable_moves_single(int n, const Store* features, const Store* top_dif
       return second > axis.start[p] ? axis.weight[second + (lever ? 2 : 1) * changes_behind(g)] : Real(0);
     };
     THREAD_LOOP(t, planes) for (int i = 0; i < 4; ++i) sum[t][i] = 0;
-    for (int number = 0; number * COLUMNS < pooled_width; ++number) {
-      const Chunk chunk = chunk_of(number, x, g);
-      if (chunk.first == g.width) continue;
-      Real slopes[COLUMNS], levers[COLUMNS];
-      for (int i = 0; i < COLUMNS; ++i) {
-        slopes[i] = i < chunk.count ? change_of(x, number * COLUMNS + i, false) : Real(0);
-        levers[i] = i < chunk.count ? change_of(x, number * COLUMNS + i, true) : Real(0);
+    for (int begin = 0; begin * COLUMNS < pooled_width; begin += STRIP) {
+      SHARED Chunk chunks[STRIP];
+      SHARED Real slopes[STRIP * COLUMNS], levers[STRIP * COLUMNS];
+      const int count = min(STRIP, (pooled_width - 1) / COLUMNS + 1 - begin), bins = min(STRIP * COLUMNS, pooled_width - begin * COLUMNS);
+      THREAD_LOOP(i, count) chunks[i] = chunk_of(begin + i, x, g);
+      THREAD_LOOP(i, bins) {
+        slopes[i] = change_of(x, begin * COLUMNS + i, false);
+        levers[i] = change_of(x, begin * COLUMNS + i, true);
       }
+      BARRIER();
       THREAD_LOOP(t, planes) {
         const Store* plane = features + ((long long)max(head[5 * k], 0) * channels + channel + t) * area;
-        const Store* given = top_diff + ((long long)k * channels + channel + t) * g.pooled_height * pooled_width + number * COLUMNS;
-        Columns move_y = {}, stretch_y = {}, move_x = {};
+        const Store* given = top_diff + ((long long)k * channels + channel + t) * g.pooled_height * pooled_width;
+        Columns move_y[STRIP], stretch_y[STRIP], move_x[STRIP];
+        for (int i = 0; i < count; ++i) move_y[i] = stretch_y[i] = move_x[i] = Columns{};
         for (int ph = 0; ph < g.pooled_height; ++ph, given += pooled_width) {
           const Sample row = sample_of(y, ph);
           if (row.low < 0) continue;
-          if (t + 1 < planes) {
-            soon_row(plane + area + (long long)row.low * g.width, chunk);
-            soon_row(plane + area + (long long)row.high * g.width, chunk);
+          const Real slope = change_of(y, ph, false), lever = change_of(y, ph, true);
+          const Store *low = plane + (long long)row.low * g.width, *high = plane + (long long)row.high * g.width;
+          for (int i = 0; i < count; ++i) {
+            const Chunk& chunk = chunks[i];
+            if (chunk.first == g.width) continue;
+            if (t + 1 < planes) {
+              soon_row(low + area, chunk);
+              if (row.high != row.low) soon_row(high + area, chunk);
+            }
+            const Ends above = ends_of(low, chunk), below = row.high == row.low ? above : ends_of(high, chunk);
+            const Columns gradient = load(given + chunk.number * COLUMNS, chunk.count);
+            const Columns by_y = gradient * (below.lower + below.change * chunk.across - above.lower - above.change * chunk.across);
+            move_y[i] += by_y * slope;
+            stretch_y[i] += by_y * lever;
+            move_x[i] += gradient * (above.change + (below.change - above.change) * row.part);
           }
-          const Ends above = ends_of(plane + (long long)row.low * g.width, chunk);
-          const Ends below = row.high == row.low ? above : ends_of(plane + (long long)row.high * g.width, chunk);
-          const Columns gradient = load(given, chunk.count);
-          const Columns by_y = gradient * (below.lower + below.change * chunk.across - above.lower - above.change * chunk.across);
-          move_y += by_y * change_of(y, ph, false);
-          stretch_y += by_y * change_of(y, ph, true);
-          move_x += gradient * (above.change + (below.change - above.change) * row.part);
         }
-        for (int i = 0; i < chunk.count; ++i) {
-          if (sample_of(x, number * COLUMNS + i).low < 0) continue;
-          sum[t][0] += item(move_y, i);
-          sum[t][1] += item(stretch_y, i);
-          sum[t][2] += slopes[i] * item(move_x, i);
-          sum[t][3] += levers[i] * item(move_x, i);
+        const Real *along_y = (const Real*)move_y, *along_stretch = (const Real*)stretch_y, *along_x = (const Real*)move_x;
+        for (int i = 0; i < bins; ++i) {
+          if (sample_of(x, begin * COLUMNS + i).low < 0) continue;
+          sum[t][0] += along_y[i];
+          sum[t][1] += along_stretch[i];
+          sum[t][2] += slopes[i] * along_x[i];
+          sum[t][3] += levers[i] * along_x[i];
         }
       }
+      BARRIER();
     }
     BARRIER();
     THREAD_LOOP(i, 4) {

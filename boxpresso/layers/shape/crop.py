@@ -1,4 +1,4 @@
-"""Crop: cut a window out of a blob, as large as another blob."""
+"""Crop, AutoCrop: cut a window out of a blob, as large as another blob."""
 
 from __future__ import annotations
 
@@ -8,12 +8,15 @@ from ...device import Blob, strides
 from ..core import Layer, Trait, strided
 
 
-class Crop(Layer, type="Crop", param="crop_param", bottoms=2, tops=1, traits=Trait.WRITES_ALL):
+class Crop(Layer, type=("Crop", "AutoCrop"), param="crop_param", bottoms=2, tops=1, traits=Trait.WRITES_ALL):
     """Cuts a window out of bottom 0 that is as large as bottom 1.
 
     The window starts at `offset`. The axes from `axis` on are cropped to the lengths of bottom 1. Those before it
     keep the lengths of bottom 0. The gradient of bottom 0 is 0 outside of the window. Only the shape of bottom 1 is
     used, so its gradient is zero.
+
+    AutoCrop, of FCN's first Caffe, has no parameters: it begins where the coordinates of both bottoms meet, which a Net works
+    out from the layers before them (`boxpresso.graph.crops.align_crops`), as for a Crop without crop_param.
 
     Parameters
     ----------
@@ -38,7 +41,7 @@ class Crop(Layer, type="Crop", param="crop_param", bottoms=2, tops=1, traits=Tra
 
     Source
     ------
-    Caffe; FCN.
+    Caffe; FCN; yun-liu/rcf for AutoCrop.
 
     Examples
     --------

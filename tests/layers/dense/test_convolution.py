@@ -134,6 +134,10 @@ def test_depthwise_is_convolution_with_groups(type, times, device):
         blob.data[...] = np.asarray(other.data)
     close(depthwise.forward()[0], grouped.forward()[0], 1e-12, 1e-12)
     check_gradient(depthwise, samples=25)
+    pairs, grouped = (rig(bottom, f"{text} group: 2", device, type=kind) for kind in (type, "Convolution"))
+    for blob, other in zip(pairs.layer.blobs, grouped.layer.blobs):  # as MnasNet's prototxt has it
+        blob.data[...] = np.asarray(other.data)
+    close(pairs.forward()[0], grouped.forward()[0], 1e-12, 1e-12)
 
 
 def test_columns_and_host_kernels_agree():
@@ -376,8 +380,8 @@ def test_refusals_of_bottoms():
         case.forward()
     with pytest.raises(LayerError, match="pad is too large"):
         rig(np.zeros((1, 4, 2, 2)), "num_output: 2 kernel_size: 3 pad: 2", type="Deconvolution")
-    with pytest.raises(LayerError, match="one for each of the 4 channels"):
-        rig(np.zeros((1, 4, 8, 8)), "num_output: 4 kernel_size: 3 group: 2", type="DepthwiseConvolution")
+    with pytest.raises(LayerError, match="cannot be divided into 3 groups"):
+        rig(np.zeros((1, 4, 8, 8)), "num_output: 4 kernel_size: 3 group: 3", type="DepthwiseConvolution")
 
 
 @pytest.mark.parametrize("shape", [(2, 4, 6, 0), (2, 4, 0, 6), (2, 4, 0, 0), (2, 4, 0), (2, 4, 3, 0, 2)])

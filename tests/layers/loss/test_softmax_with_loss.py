@@ -283,3 +283,29 @@ def test_euclidean_loss_refuses_blobs_that_differ():
         Rig(EUCLIDEAN, [np.zeros((3, 5)), np.zeros((5, 3))])
     with pytest.raises(LayerError, match="an empty batch"):
         Rig(EUCLIDEAN, [np.zeros((0, 5)), np.zeros((0, 5))])
+
+
+@pytest.mark.parametrize("given", [False, True])
+@pytest.mark.parametrize("inner", [1, 6])
+def test_weights_of_classes(given, inner, device):
+    rng, weights = np.random.default_rng(3), np.array([0.5, 2, 1.25], np.float32)
+    scores, labels = rng.standard_normal((4, 3, inner)), rng.integers(0, 3, (4, inner))
+    labels[0, 0] = 9
+    own = rng.uniform(0.5, 2, (4, inner)) if given else np.ones((4, inner))
+    text = 'type: "SoftmaxWithLoss" loss_param { weight_by_label_freqs: true ignore_label: 9 class_weighting: [%s] }'
+    bottoms = [scores, labels, own][: 2 + given]
+    rig = Rig(text % "0.5, 2, 1.25", bottoms, tops=3, device=device, dtype=np.float64)
+    logs = scores - np.log(np.exp(scores).sum(1, keepdims=True))
+    counts, safe = labels != 9, np.where(labels == 9, 0, labels)
+    losses = -np.take_along_axis(logs, safe[:, None], 1)[:, 0] * weights[safe] * own * counts
+    top, _, each = rig.forward()
+    np.testing.assert_allclose(top, losses.sum() / counts.sum(), rtol=1e-10)  # the divisor does not know the weights
+    np.testing.assert_allclose(each, losses, rtol=1e-10)
+    two = Rig(text % "0.5, 2, 1.25", bottoms, device=device, dtype=np.float64)
+    two.forward()
+    diff = two.backward([np.array(2.0)], [True, *[False] * (1 + given)])[0]
+    off = np.exp(logs) - (np.arange(3)[None, :, None] == safe[:, None])
+    wanted = 2 * off * (weights[safe] * own * counts)[:, None] / counts.sum()
+    np.testing.assert_allclose(diff, wanted, rtol=1e-9, atol=1e-12)
+    with pytest.raises(LayerError, match="a class_weighting for each of 3 channels, got 2"):
+        Rig(text % "0.5, 2", bottoms)

@@ -250,6 +250,11 @@ def test_dropout_errors(param, match):
         dropout(param)
 
 
+def test_dropout_of_everything_passes_at_test(device):
+    x = random(3, 5, 4)
+    np.testing.assert_array_equal(dropout("dropout_ratio: 1", x, device=device, phase="TEST").forward()[0], x)
+
+
 # Eltwise
 
 BOTTOMS = [random(3, 5, 4, seed=i) for i in range(4)]

@@ -70,6 +70,15 @@ def test_align_as_torchvision(path, real, device):
     close(r.backward([c["grad_output"]], FEATURES_ONLY)[0], c["grad_input"], **tolerance)
 
 
+def test_edges_of_bins_are_rounded_twice(device):
+    """Not once, as one instruction for a product and a sum does: a third, three times, less one is 0, and no pixel begins there."""
+    region = [[0, 0, -0.5422021, 1.7707746, -0.50086844]]  # rows -1 to 0, in thirds
+    assert np.float32(1 / 3) * np.float32(3) == 1 < float(np.float32(1 / 3)) * 3
+    r = Rig(POOLING % (1, 3, 1.0), [np.ones((1, 9, 3, 3)), region], device=device)
+    assert r.forward()[0][0].tolist() == [[[0, 0, 0]] * 3]
+    assert np.array_equal(r.backward([np.ones((1, 1, 3, 3))], FEATURES_ONLY)[0], np.zeros((1, 9, 3, 3)))
+
+
 def deformable(p: dict) -> str:
     names = ("output_dim", "group_size", "pooled_size", "part_size", "sample_per_part", "spatial_scale", "trans_std")
     values = " ".join(f"{name}: {p[name]!r}" for name in names)

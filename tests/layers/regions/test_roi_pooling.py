@@ -70,6 +70,13 @@ def test_roi_pooling_as_mmcv(path, device, monkeypatch):
     assert skipped.any() or np.allclose(wanted, c["grad_input"], atol=1e-5)
 
 
+def test_edges_of_mmcvs_bins_are_rounded_twice(device, monkeypatch):
+    """A third, three times, less one is 0, so that no bin of rows -1 to 0 has a pixel; a product and a sum in one give more."""
+    monkeypatch.setattr(layer_class("ROIPooling", ""), "mmcv", True)
+    r = Rig(POOLING % "pooled_h: 3 pooled_w: 3", [np.ones((1, 1, 3, 3)), [[0, 0, -1, 2, -1]]], device=device)
+    assert not r.forward()[0].any()
+
+
 def regions(rng, count: int, batch: int, extent: float) -> np.ndarray:
     """Proper regions, some of them partly outside."""
     low = rng.uniform(-0.3, 0.8, (count, 2)) * extent
