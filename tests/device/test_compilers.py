@@ -20,7 +20,7 @@ from places import TESTS
 
 from boxpresso.device import cache
 from boxpresso.device.compiler import FLAGS, identity
-from boxpresso.device.signature import HEADERS, defines
+from boxpresso.device.signature import HEADERS, REPRODUCIBLE, UNFUSED, defines
 
 FILES = [Path(p) for p in sorted([*HEADERS.parent.rglob("*.cu"), *HEADERS.parent.rglob("*.cpp")])]
 COMPILERS = {"g++": ("g++",), "clang++": ("clang++",), "ziglang": (sys.executable, "-m", "ziglang", "c++")}
@@ -101,8 +101,8 @@ SYSTEMS = ("aarch64-macos", "x86_64-macos", "x86_64-windows-gnu")
 SAMPLE = ("chain.cpp", "convolution_last.cpp", "suppress.cu")
 
 
-def on_system(system: str, jobs: list[tuple[Path, str]]) -> None:
-    check((*command("ziglang"), "-target", system), jobs, ["-mcpu=baseline"])
+def on_system(system: str, jobs: list[tuple[Path, str]], *flags: str) -> None:
+    check((*command("ziglang"), "-target", system), jobs, ["-mcpu=baseline", *flags])
 
 
 @pytest.mark.later
@@ -112,9 +112,10 @@ def test_files_compile_for_other_systems(system):
 
 
 @pytest.mark.sweep
+@pytest.mark.parametrize("flags", [(), (REPRODUCIBLE, UNFUSED)], ids=["ordinary", "reproducible"])
 @pytest.mark.parametrize("system", SYSTEMS)
-def test_every_file_compiles_for_other_systems(system):
-    on_system(system, [(path, real) for path in FILES for real in reals(path)])
+def test_every_file_compiles_for_other_systems(system, flags):
+    on_system(system, [(path, real) for path in FILES for real in reals(path)], *flags)
 
 
 LONG = re.compile(r"\b(?<!long )long\b(?! long)|\b\d+[lL]\b")

@@ -152,3 +152,11 @@ def test_numbers_of_python_are_rounded_correctly():
     assert math.isnan(functions.power(-2.0, 0.5))
     assert functions.exponential(1.0) == math.e
     assert functions.logarithm(10.0) == float(DEEP.ln(Decimal(10)))
+
+
+def test_numbers_that_no_int_holds_are_cut_the_same_everywhere():
+    """A cast of them gives the least int on x86-64, and 0 or the largest on ARM."""
+    odd = np.array([np.nan, np.inf, -np.inf, 1e30, -1e30, 2.7, -0.5, -1.5])
+    for dtype in (np.float32, np.float64):
+        most = 2**31 - 1
+        assert functions.whole(odd.astype(dtype), -1, most).tolist() == [-1, most, -1, most, -1, 2, 0, -1]

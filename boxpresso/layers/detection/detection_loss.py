@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from ...device import Blob
-from ...device.functions import log
+from ...device.functions import log, whole
 from ..core import Layer
+from ..core.numbers import COUNT_LIMIT
 from . import fields
 
 TINY = float(np.finfo(np.float32).tiny)
@@ -40,7 +41,7 @@ class FieldLoss(Layer):
         scores (M, C, H, W), offsets (M, 4, H, W), truth (M, 6, H, W), each row of one image and field.
         """
         probability = fields.softmax(scores)
-        plain, labels = truth[:, 0].astype(np.int64), fields.classes_of(truth[:, 0], p.objectness)
+        plain, labels = whole(truth[:, 0], -COUNT_LIMIT, COUNT_LIMIT), fields.classes_of(truth[:, 0], p.objectness)
         loss = self.param.loss_param
         counts = np.ones(labels.shape, bool) if not loss.HasField("ignore_label") else labels != loss.ignore_label
         wrong = (labels < 0) | (labels >= scores.shape[1])

@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from ...device.functions import exp, log
+from ...device.functions import exp, log, whole
 from ..core import Layer
+from ..core.numbers import COUNT_LIMIT
 
 
 class Deviation:
@@ -92,8 +93,8 @@ def softmax(scores: np.ndarray) -> np.ndarray:
 
 def classes_of(labels: np.ndarray, objectness: bool) -> np.ndarray:
     """Whole labels; with `objectness` every class is 1."""
-    whole = labels.astype(np.int64)
-    return np.asarray(np.minimum(whole, 1) if objectness else whole)
+    labels = whole(labels, -COUNT_LIMIT, COUNT_LIMIT)
+    return np.asarray(np.minimum(labels, 1) if objectness else labels)
 
 
 def check_fields(layer: Layer, p: Any, widths: list[int], heights: list[int], stride: int) -> np.ndarray:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...device import Blob
+from ...device.functions import whole
 from ..core import Layer
 
 
@@ -69,7 +70,8 @@ class HardMining(Layer, type="HardMining", param="hard_mining_param", bottoms=(2
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         p, losses = self.param.hard_mining_param, np.asarray(bottom[0].data).reshape(-1)
-        images = np.asarray(bottom[1].data).reshape(-1, 5)[:, 0].astype(int)
+        images = np.asarray(bottom[1].data).reshape(-1, 5)[:, 0]
+        images = whole(images, -1, p.num_image)
         self.need(
             not len(images) or (images.min() >= 0 and images.max() < p.num_image),
             f"a region is of image {images.max(initial=0)}, num_image is {p.num_image}",

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...data.boxes import PAIR, iou
 from ...device import Blob, Kernels
-from ...device.functions import exp, log
+from ...device.functions import exp, log, whole
 from .yolo_base import YoloLoss
 
 
@@ -100,7 +100,7 @@ class RegionLoss(YoloLoss, type="RegionLoss", param="region_loss_param", bottoms
         error[:, 4] = p.noobject_scale * objects * objects * (1 - objects)
         if not len(truth):
             return
-        labels = truth[:, 0].astype(int)
+        labels = whole(truth[:, 0], -1, p.num_class)
         self.need(
             ((truth[:, 0] >= 0) & (truth[:, 0] < p.num_class)).all(),
             f"labels of true boxes must be from 0 to {p.num_class - 1}, got {truth[:, 0].min():g} to {truth[:, 0].max():g}",
@@ -114,7 +114,7 @@ class RegionLoss(YoloLoss, type="RegionLoss", param="region_loss_param", bottoms
         most = iou(boxes[..., None, :], corners).max(-1)
         error[:, 4][most > p.thresh] = 0
         for row, label, corner in zip(truth, labels, corners):
-            x, y = (int(k) for k in np.clip((row[1:3] * cells).astype(int), 0, cells - 1))
+            x, y = (int(whole(at, 0, most - 1)) for at, most in zip(row[1:3] * cells, cells))
             shapes = self.anchors / cells if p.bias_match else sizes[:, :, y, x]
             nearest = int(iou(centred(shapes), centred(row[3:])).argmax())
             mine, wrong = values[nearest, :, y, x], error[nearest, :, y, x]

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...data.boxes import PAIR, iou
 from ...device import Blob, Kernels
-from ...device.functions import exp, log
+from ...device.functions import exp, log, whole
 from .yolo_base import YoloLoss
 
 
@@ -112,7 +112,7 @@ class Yolov3(YoloLoss, type="Yolov3", param="yolov3_param", bottoms=2, tops=1, l
         error[:, 4] = values[:, 4]
         if not len(truth):
             return
-        labels = truth[:, 0].astype(int)
+        labels = whole(truth[:, 0], -1, p.num_class)
         self.need(
             ((labels >= 0) & (labels < p.num_class)).all(),
             f"labels of true boxes must be from 0 to {p.num_class - 1}, got {truth[:, 0].min():g} to {truth[:, 0].max():g}",
@@ -133,7 +133,7 @@ class Yolov3(YoloLoss, type="Yolov3", param="yolov3_param", bottoms=2, tops=1, l
         for row, label, anchor in zip(truth.astype(np.float64), labels, nearest):
             if anchor in self.mask:
                 box = self.mask.index(anchor)
-                x, y = (int(k) for k in np.clip((row[1:3] * cells).astype(int), 0, cells - 1))
+                x, y = (int(whole(at, 0, most - 1)) for at, most in zip(row[1:3] * cells, cells))
                 self.responsible(
                     values[box, :, y, x], row, int(label), self.anchors[anchor], (x, y), error[box, :, y, x]
                 )

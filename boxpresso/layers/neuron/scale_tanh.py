@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...device import Blob, Kernels
+from ...device.functions import power
 from .neuron_base import Neuron
 
 
@@ -54,5 +55,5 @@ class ScaleTanH(Neuron, type="ScaleTanH", param="scale_tanh_param", bottoms=1, t
             self.pass_number += 1
             p = self.param.scale_tanh_param
             last = (self.pass_number + 1) // p.step_size * p.step_size
-            self.numbers = (p.init_scale * ((1 + p.gamma * last) ** p.power if last else 1),)
+            self.numbers = (p.init_scale * (power(1 + p.gamma * last, p.power) if last else 1),)
         super().forward(bottom, top)
