@@ -117,14 +117,15 @@ def make(platform: str, kernels: Path, out: Path) -> Path:
 
 
 def compile_kernels(platform: str, kernels: Path) -> None:
-    """Compiles what a folder lacks. Raises CalledProcessError, which the compiler has explained."""
+    """Compiles the levels that a folder lacks. Raises CalledProcessError, which the compiler has explained."""
     target = PLATFORMS[platform][0]
     machine = target.partition("-")[0]
     levels = [level for level in LEVELS[machine] if held(level, all_jobs())]
-    if all((kernels / f"{level}{prebuilt.SUFFIX}").exists() for level in levels):
+    missing = [level.name for level in levels if not (kernels / f"{level}{prebuilt.SUFFIX}").exists()]
+    if not missing:
         return
     zig = f"{sys.executable} -m ziglang c++ -target {target}"
-    command = [sys.executable, "-m", "boxpresso.device.build", "--cpu", "all", "--into", str(kernels)]
+    command = [sys.executable, "-m", "boxpresso.device.build", "--cpu", ",".join(missing), "--into", str(kernels)]
     subprocess.run(command, check=True, cwd=ROOT, env={**os.environ, "CXX": zig, "PYTHONPATH": str(ROOT)})
 
 

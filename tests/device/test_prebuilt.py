@@ -318,6 +318,9 @@ def test_a_level_holds_what_the_one_before_has_not(tmp_path):
     assert names(tmp_path / "both" / "v4.so") == {"asks", "relu"}
     assert names(tmp_path / "both" / "v4-bf16.so") == {"asks"}
     assert names(tmp_path / "alone" / "v4-bf16.so") == {"asks", "relu"}
+    (tmp_path / "both" / "v4-bf16.so").unlink()
+    build.build_cpu(known[-1].name, files, tmp_path / "both", 2)  # later, beside the one before
+    assert names(tmp_path / "both" / "v4-bf16.so") == {"asks"}
     if known[-1] in levels.offered():  # what is taken of each is what the level's CPU may have
         run = f"run_asks{prebuilt.suffix(compiler.prebuilt_key(*files[0]))}"
         y = np.zeros(2, np.float32)
