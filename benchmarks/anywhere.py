@@ -1,6 +1,6 @@
 """What an installation weighs and how soon it finds boxes, on systems with nothing but Python: one table.
 
-    sudo python -m benchmarks.anywhere dist/*.whl bookworm trixie forky bookworm:/opt/python3.12
+    sudo python -m benchmarks.anywhere dist/*.whl bookworm trixie forky bookworm:/opt/python3.10 bookworm:/opt/python3.12
 
 Every wheel is weighed; the one for this machine is installed in a bare Debian of each suite by packaging/try_bare.sh, which
 says what it takes. The last lines of results/ahead.txt and aarch64_counts.txt stand below. Written to results/anywhere.txt.

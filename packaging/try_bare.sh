@@ -3,6 +3,8 @@
 #
 #     sudo packaging/try_bare.sh dist/boxpresso-*.whl bookworm trixie forky      # Python 3.11, 3.13 and 3.14; needs debootstrap
 #     sudo packaging/try_bare.sh dist/boxpresso-*.whl bookworm:/opt/python3.12   # another Python, which is copied into the system
+#
+# A Python that has a libpython must find it by the folder's own name: where there is no /proc, $ORIGIN means nothing.
 set -euo pipefail
 wheel=$(realpath "$1")
 shift

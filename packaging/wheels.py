@@ -41,6 +41,7 @@ KINDS = {
     r"macosx_\d+_\d+_x86_64": ("x86_64", rb"\xcf\xfa\xed\xfe\x07\x00\x00\x01"),
     r"win_amd64": ("x86_64", rb"MZ.*?PE\x00\x00\x64\x86"),
 }
+C_LIBRARY = (b"ld", b"libc", b"libdl", b"libm", b"libpthread", b"librt")  # its files, before version 2.34 several
 Job = tuple[Kernels, str]
 
 
@@ -52,6 +53,14 @@ def all_jobs() -> list[Job]:
 def held(level: Level, jobs: list[Job]) -> list[Job]:
     """What the library of a level has of them, where those of all levels are there."""
     return [job for job in jobs if not level.asks or level.changes(b"".join(job[0].texts))]
+
+
+def lacking(library: bytes) -> list[str]:
+    """The libraries beside the C library that one for Linux asks for."""
+    asked = (
+        re.findall(rb"(?<=\0)(?:lib|ld-)[\w+.-]+\.so[.\d]*(?=\0)", library) if library.startswith(b"\x7fELF") else []
+    )
+    return sorted({name.decode() for name in asked if name.split(b".")[0].split(b"-")[0] not in C_LIBRARY})
 
 
 def faults(wheel: Path, jobs: list[Job]) -> list[str]:
@@ -88,6 +97,8 @@ def faults(wheel: Path, jobs: list[Job]) -> list[str]:
         ]
         if lacks:
             wrong.append(f"{library} lacks {len(lacks)} of {len(wanted[library])} files, such as {lacks[0]}")
+        if others := lacking(data):
+            wrong.append(f"{library} asks for {', '.join(others)}, which a machine may lack")
         oldest = re.search(r"manylinux_2_(\d+)_", name[1])
         newest = max((int(minor) for minor in re.findall(rb"GLIBC_2\.(\d+)", data)), default=0)
         if oldest and newest > int(oldest[1]):
@@ -106,14 +117,15 @@ def make(platform: str, kernels: Path, out: Path) -> Path:
 
 
 def compile_kernels(platform: str, kernels: Path) -> None:
-    """Compiles what a folder lacks. Raises CalledProcessError, which the compiler has explained."""
+    """Compiles the levels that a folder lacks. Raises CalledProcessError, which the compiler has explained."""
     target = PLATFORMS[platform][0]
     machine = target.partition("-")[0]
     levels = [level for level in LEVELS[machine] if held(level, all_jobs())]
-    if all((kernels / f"{level}{prebuilt.SUFFIX}").exists() for level in levels):
+    missing = [level.name for level in levels if not (kernels / f"{level}{prebuilt.SUFFIX}").exists()]
+    if not missing:
         return
     zig = f"{sys.executable} -m ziglang c++ -target {target}"
-    command = [sys.executable, "-m", "boxpresso.device.build", "--cpu", "all", "--into", str(kernels)]
+    command = [sys.executable, "-m", "boxpresso.device.build", "--cpu", ",".join(missing), "--into", str(kernels)]
     subprocess.run(command, check=True, cwd=ROOT, env={**os.environ, "CXX": zig, "PYTHONPATH": str(ROOT)})
 
 

@@ -39,7 +39,7 @@ def datum_lmdb(path: Path, count: int = 6, encoded: bool = False, **size: int) -
 
 def data(source: Path | str, batch: int = 4, more: str = "", param: str = "", **options: Any) -> Rig:
     """A Data layer over an LMDB."""
-    text = f'type: "Data" data_param {{ source: "{source}" backend: LMDB batch_size: {batch} {param} }} {more}'
+    text = f'type: "Data" data_param {{ source: "{Path(source).as_posix()}" backend: LMDB batch_size: {batch} {param} }} {more}'
     return Rig(text, [], tops=2, **{"phase": "TRAIN", **options})
 
 

@@ -188,9 +188,7 @@ def _eight_bits(image: PillowImage, name: str) -> PillowImage:
         return image.convert("L")
     if image.mode.startswith("I"):  # 16 bits; Pillow's own conversion would cut all above 255
         bytes_, rows = np.empty((image.height, image.width), np.uint8), max(1, STRIP // max(1, 4 * image.width))
-        for top in range(
-            0, image.height, rows
-        ):  # in strips: Pillow's bytes of a whole picture are there twice for a while
+        for top in range(0, image.height, rows):  # in strips: Pillow copies bytes twice
             values = np.asarray(image.crop((0, top, image.width, min(top + rows, image.height)))).astype(np.int64)
             if values.min() < 0 or values.max() > 65535:
                 low, high = np.asarray(image).min(), np.asarray(image).max()

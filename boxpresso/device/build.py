@@ -113,14 +113,14 @@ def levels_of(names: str) -> list[levels.Level]:
 def build_cpu(names: str, files: Sequence[tuple[Kernels, str]], folder: Path, workers: int) -> None:
     """Compiles libraries of levels into a folder, of files each with a type, and prints how long each took and how large it is.
 
-    A library has what the library of the level before, if that is built too, has not. Raises KernelError, DeviceError.
+    A library has what the library of the level before, if that lies there, has not. Raises KernelError, DeviceError.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    before = ""
+    there = {path.stem for path in folder.glob(f"*{prebuilt.SUFFIX}")}
     for level in levels_of(names):
-        start, everything = time.monotonic(), previous(level) != before or not level.asks
+        start, everything = time.monotonic(), previous(level) not in there or not level.asks
         own = [job for job in files if everything or level.changes(b"".join(job[0].texts))]
-        before = level.name
+        there.add(level.name)
         if not own:  # no text asks for it
             print(f"{level}: as the level before")
             continue

@@ -18,7 +18,7 @@ from ..decoders.detections import Detections
 from ..detection import Detector, UnrecognisedError
 from ..graph.graph import INT8 as BYTES
 from ..graph.quantization import INT8, MARK, LayerNote, Quantization, Range, fields_of, weights_of
-from ..image import ImageLike, as_image
+from ..image import ImageLike
 from ..net import Net
 from ..net.weights import save_weights
 from ..proto.errors import BoxpressoWarning, ModelError

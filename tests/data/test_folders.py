@@ -157,7 +157,7 @@ def test_convert_voc(tmp_path):
     np.testing.assert_allclose(boxes[2, 2:], [0, 0, 1, 1, 1])
     labels = parse_text((tmp_path / "db_labelmap.prototxt").read_text(), LabelMap())
     assert [(i.label, i.display_name) for i in labels.item] == [(0, "background"), (1, "cat"), (2, "dog")]
-    rig = Rig(f'type: "AnnotatedData" data_param {{ source: "{tmp_path}/db" batch_size: 3 }}', [], tops=2)
+    rig = Rig(f'type: "AnnotatedData" data_param {{ source: "{tmp_path.as_posix()}/db" batch_size: 3 }}', [], tops=2)
     assert rig.forward()[1].shape == (1, 1, 4, 8)
     with pytest.raises(DataError, match="cow"):
         convert("voc", root, tmp_path / "db2", split="train", classes=["cat", "dog"], options=Options(refuse=True))
@@ -206,8 +206,8 @@ def test_mean(tmp_path, make):
         write_mean(tmp_path / name, mean)
         np.testing.assert_allclose(read_mean(tmp_path / name), wanted, rtol=1e-6)
     rig = Rig(
-        f'type: "{"Data" if make is datum_lmdb else "AnnotatedData"}" data_param {{ source: "{tmp_path}/db" batch_size: 5 }} '
-        f'transform_param {{ mean_file: "{tmp_path}/mean.binaryproto" }}', [], tops=2,
+        f'type: "{"Data" if make is datum_lmdb else "AnnotatedData"}" data_param {{ source: "{tmp_path.as_posix()}/db" batch_size: 5 }} '
+        f'transform_param {{ mean_file: "{tmp_path.as_posix()}/mean.binaryproto" }}', [], tops=2,
     )  # fmt: skip
     np.testing.assert_allclose(rig.forward()[0].mean(0), 0, atol=1e-4)
 
@@ -312,7 +312,7 @@ def test_roi_data_as_old_nets_name_it(tmp_path):
     assert out["gt_boxes"].shape[1] == 5
     with pytest.raises(LayerError, match="has the label 2, but num_classes is 2"):
         Net(parse_net(text % 2), phase="TRAIN", device="cpu").forward()
-    text = f"""type: "RoIData" roi_data_param {{ source: "{root}" train_scale: 15 use_flipped: false pixel_mean: 0 pixel_mean: 0 pixel_mean: 0 }}
+    text = f"""type: "RoIData" roi_data_param {{ source: "{root.as_posix()}" train_scale: 15 use_flipped: false pixel_mean: 0 pixel_mean: 0 pixel_mean: 0 }}
       python_param {{ param_str: "classes: [cat, dog]" }}"""
     assert Rig(text, [], tops=3).forward()[0].shape == (1, 3, 15, 20)
 
@@ -331,7 +331,7 @@ def window_file(tmp_path):
 
 def window(source, more="", transform="", high=0.6, **options) -> Rig:
     text = (
-        f'type: "WindowData" window_data_param {{ source: "{source}" root_folder: "{source.parent}/" batch_size: 8 fg_threshold: {high} '
+        f'type: "WindowData" window_data_param {{ source: "{source.as_posix()}" root_folder: "{source.parent.as_posix()}/" batch_size: 8 fg_threshold: {high} '
         f"bg_threshold: 0.5 fg_fraction: 0.25 {more} }} transform_param {{ crop_size: 16 {transform} }}"
     )
     return Rig(text, [], tops=2, phase="TRAIN", **options)

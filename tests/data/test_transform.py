@@ -99,10 +99,10 @@ def test_mean_file_is_of_the_size_before_the_crop(tmp_path):
     mean = rng(1).uniform(0, 255, (3, 20, 30)).astype(np.float32)
     write_mean(tmp_path / "mean.binaryproto", mean)
     picture = noise_picture()
-    values, _ = transform(f'mean_file: "{tmp_path}/mean.binaryproto" crop_size: 10', "TEST")(picture, rng())
+    values, _ = transform(f'mean_file: "{tmp_path.as_posix()}/mean.binaryproto" crop_size: 10', "TEST")(picture, rng())
     np.testing.assert_allclose(values, (picture.transpose(2, 0, 1) - mean)[:, 5:15, 10:20], atol=1e-4)
     with pytest.raises(DataError, match="is 30x20, the picture 31x20"):
-        transform(f'mean_file: "{tmp_path}/mean.binaryproto"')(noise_picture(20, 31), rng())
+        transform(f'mean_file: "{tmp_path.as_posix()}/mean.binaryproto"')(noise_picture(20, 31), rng())
 
 
 def test_contradictions_and_forks_are_refused():

@@ -42,7 +42,7 @@ def test_results_depend_on_the_seed_and_not_on_the_workers(tmp_path, make):
     source = make(tmp_path / "db", 20)
     kind = "Data" if make is datum_lmdb else "AnnotatedData"
     text = (
-        f'type: "{kind}" data_param {{ source: "{source}" batch_size: 5 prefetch: %d shuffle: true }} '
+        f'type: "{kind}" data_param {{ source: "{source.as_posix()}" batch_size: 5 prefetch: %d shuffle: true }} '
         "transform_param { mirror: true crop_size: 6 resize_param { height: 8 width: 9 interp_mode: LINEAR interp_mode: AREA } "
         "distort_param { brightness_prob: 0.5 brightness_delta: 32 hue_prob: 0.5 hue_delta: 18 random_order_prob: 0.5 } "
         "expand_param { prob: 0.5 max_expand_ratio: 3 } }"
@@ -235,7 +235,7 @@ CASES = [(end, "processes:2") for end in ENDS] + [(end, "threads") for end in li
 @pytest.mark.later(but=2)
 @pytest.mark.parametrize(("end", "workers"), CASES)
 def test_programs_end_and_their_workers_too(tmp_path, end, workers):
-    program = PROGRAM.format(source=datum_lmdb(tmp_path / "db"), workers=workers, end=end)
+    program = PROGRAM.format(source=datum_lmdb(tmp_path / "db").as_posix(), workers=workers, end=end)
     (tmp_path / "program.py").write_text(program)
     result = subprocess.run(
         [sys.executable, tmp_path / "program.py"], capture_output=True, text=True, timeout=60, start_new_session=True,
@@ -382,7 +382,7 @@ def test_a_small_net_learns_from_an_lmdb(tmp_path):
         records.append((f"{i:04d}", make_datum(values, label).SerializeToString()))
     write_records(tmp_path / "db", records)
     source = (
-        f'layer {{ name: "data" type: "Data" top: "data" top: "label" data_param {{ source: "{tmp_path}/db" backend: LMDB batch_size: 8 shuffle: true }} '
+        f'layer {{ name: "data" type: "Data" top: "data" top: "label" data_param {{ source: "{tmp_path.as_posix()}/db" backend: LMDB batch_size: 8 shuffle: true }} '
         "transform_param { scale: 0.00390625 crop_size: 10 mirror: true } }"
     )
     net = (
@@ -398,7 +398,7 @@ def test_a_small_net_learns_from_an_lmdb(tmp_path):
     )
     param = parse_solver(
         'base_lr: 0.1 momentum: 0.9 lr_policy: "fixed" max_iter: 40 random_seed: 3 solver_mode: CPU iter_size: 2 '
-        f'snapshot_after_train: false snapshot: 15 snapshot_prefix: "{tmp_path}/snap"'
+        f'snapshot_after_train: false snapshot: 15 snapshot_prefix: "{tmp_path.as_posix()}/snap"'
     )
     param.train_net_param.CopyFrom(parse_net(net))
     losses = []
@@ -424,7 +424,7 @@ def test_resuming_leaves_other_layers_alone(tmp_path):
       layer { name: "fc" type: "InnerProduct" bottom: "x" top: "fc" inner_product_param { num_output: 3 } }
       layer { name: "loss" type: "EuclideanLoss" bottom: "fc" bottom: "y" }"""
     param = parse_solver(
-        f'base_lr: 0.1 lr_policy: "fixed" max_iter: 3 snapshot_prefix: "{tmp_path}/s" random_seed: 1 solver_mode: CPU'
+        f'base_lr: 0.1 lr_policy: "fixed" max_iter: 3 snapshot_prefix: "{tmp_path.as_posix()}/s" random_seed: 1 solver_mode: CPU'
     )
     param.train_net_param.CopyFrom(parse_net(net))
     solver = Solver(param, log=lambda line: None)

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import vector_cases
-from levels import LEVELS, WRITTEN_OUT, Emulated, Level, at, compilers, offers
+from levels import LEVELS, WRITTEN_OUT, Emulated, Level, at, compilers, machine, offers
 from test_compilers import FILES, check, reals
 
 from boxpresso.device import cache, compiler, open_device
@@ -47,9 +47,10 @@ def test_the_files_that_ask_for_the_cpu():
 # No text asks for more there than for what AVX512, AVX512-BF16 and NEON have.
 SAME = ("AVX512-VNNI", "AVX512-FP16", "NEON-DOT")
 FIRST = "AVX512-BF16"  # has all that the others of its kind have; a first look compiles for it alone
-QUICK = [
+QUICK = [  # for NEON all files are compiled below
     pytest.param(
-        level, marks=pytest.mark.sweep if level.name in SAME else () if level.name == FIRST else pytest.mark.later
+        level,
+        marks=pytest.mark.sweep if level.name in (*SAME, "NEON") else () if level.name == FIRST else pytest.mark.later,
     )
     for level in LEVELS.values()
 ]
@@ -121,6 +122,13 @@ BY_LEVEL = [pytest.param(level, marks=pytest.mark.sweep if level.name in FURTHER
 @pytest.mark.parametrize("level", BY_LEVEL, ids=str)
 def test_numbers(level):
     """Against numpy in float64 and recorded cases, with what this CPU or an emulator runs."""
+    offered = [
+        one
+        for one in LEVELS.values()
+        if one.name not in FURTHER and one.machine == machine() and compilers(one.machine) and offers(one)
+    ]
+    if level in offered[-1:]:
+        pytest.skip(f"all other tests run {level}, the most that this CPU offers of these levels")
     with at(level) as device:
         numbers(level.name.endswith(("BF16", "FP16")))
         if isinstance(device, Emulated):

@@ -14,6 +14,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from places import ROOT
 
 from boxpresso.device import build, compiler, host, levels, prebuilt
 from boxpresso.device.chain import CHAIN
@@ -23,6 +24,7 @@ from boxpresso.layers.core.lowering import BF16
 from boxpresso.layers.neuron.relu import ReLU
 from boxpresso.proto.errors import DeviceError
 
+sys.path.insert(0, str(ROOT / "packaging"))
 ZEN4 = [
     "cx16",
     "lahf_lm",
@@ -249,6 +251,31 @@ def test_no_compiler_no_home_no_cache(folder, tmp_path):
     assert f"kernels of {least} compiled ahead" in use(folder, HIDDEN, BOXPRESSO_CPU=least).stdout
 
 
+LOADED = """import atexit; atexit.register(lambda: print([line.split()[-1] for line in open("/proc/self/maps") if "x" in line.split()[1]]))"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_nothing_is_written_and_nothing_runs_from_where_a_user_may_write(folder, tmp_path):
+    """Though there are a compiler, a home and a cache. Where kernels are compiled, both are seen."""
+    places = {name: str(tmp_path) for name in ("HOME", "XDG_CACHE_HOME", "TMPDIR")}
+    result = use(folder, LOADED, PATH=os.environ["PATH"], **places)
+    assert f"{folder}{os.sep}" in result.stdout, result.stderr
+    assert str(tmp_path) not in result.stdout
+    assert not list(tmp_path.iterdir())
+    result = use(folder, LOADED, PATH=os.environ["PATH"], BOXPRESSO_CPU="native", **places)
+    assert f"{tmp_path}/boxpresso/relu-float-" in result.stdout, result.stderr
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads an ELF file")
+def test_a_library_asks_for_the_c_library_alone(folder):
+    """For no OpenMP, which a machine may lack, nor the C++ library, which may be older than the compiler's."""
+    import wheels
+
+    for path in folder.glob("*.so"):
+        assert wheels.lacking(path.read_bytes()) == []
+    assert wheels.lacking(b"\x7fELF\0libc.so.6\0libgomp.so.1\0libstdc++.so.6\0") == ["libgomp.so.1", "libstdc++.so.6"]
+
+
 @pytest.mark.parametrize("before", ["", "ReLU.kernels.options = ('-DOTHER',)", "changed"])
 def test_another_text_is_compiled(folder, before, tmp_path):
     """A kernel that was edited in its place, or has other options; and all where the CPU of this machine is asked for."""
@@ -291,6 +318,9 @@ def test_a_level_holds_what_the_one_before_has_not(tmp_path):
     assert names(tmp_path / "both" / "v4.so") == {"asks", "relu"}
     assert names(tmp_path / "both" / "v4-bf16.so") == {"asks"}
     assert names(tmp_path / "alone" / "v4-bf16.so") == {"asks", "relu"}
+    (tmp_path / "both" / "v4-bf16.so").unlink()
+    build.build_cpu(known[-1].name, files, tmp_path / "both", 2)  # later, beside the one before
+    assert names(tmp_path / "both" / "v4-bf16.so") == {"asks"}
     if known[-1] in levels.offered():  # what is taken of each is what the level's CPU may have
         run = f"run_asks{prebuilt.suffix(compiler.prebuilt_key(*files[0]))}"
         y = np.zeros(2, np.float32)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import subprocess
 import sys
@@ -96,6 +97,24 @@ def test_one_set_of_threads_and_no_library_of_others():
     """
     environment = {"BOXPRESSO_THREADS": "4", "OPENBLAS_NUM_THREADS": "1"}
     assert run(CODE.format(before="", after=after.strip()), **environment) == "4 False\n"
+
+
+OTHERS = {
+    "torch": "torch.set_num_threads(3); torch.ones(600, 600) @ torch.ones(600, 600)",
+    "cv2": "cv2.setNumThreads(3); cv2.GaussianBlur(np.ones((2000, 2000, 3), np.uint8), (9, 9), 2)",
+}
+
+
+@linux
+@pytest.mark.later
+@pytest.mark.parametrize("name", OTHERS)
+def test_one_set_of_threads_beside_those_of(name):
+    """Three threads beside the caller, however often either works, and none of the other's."""
+    if importlib.util.find_spec(name) is None:
+        pytest.skip(f"{name} is not installed")
+    before = f"import {name}; {OTHERS[name]}; others = len(os.listdir('/proc/self/task'))"
+    after = f"{OTHERS[name]}; kernels.relu_forward(1000, x, x, 1.0, np.inf); print(len(os.listdir('/proc/self/task')) - others)"
+    assert run(CODE.format(before=before, after=after), BOXPRESSO_THREADS="4") == "3\n"
 
 
 @linux

@@ -80,7 +80,7 @@ def test_other_scales_are_measured_again_and_without_them_8_bits_are_not(clock):
 
 
 def test_layers_that_run_once_a_forward_are_not_run_more_often(clock, tmp_path):
-    field = f'hdf5_output_param {{ file_name: "{tmp_path / "out.h5"}" }}'
+    field = f'hdf5_output_param {{ file_name: "{(tmp_path / "out.h5").as_posix()}" }}'
     text = TEXT + f'layer {{ name: "o" type: "HDF5Output" bottom: "a" bottom: "a" {field} }}'
     net = Net(parse_net(text), device="cpu", seed=1, precision="fastest", write_below=tmp_path)
     net.quantize(SCALES)

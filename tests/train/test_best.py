@@ -27,7 +27,7 @@ def solver_of(folder: Path, more: str = "", iterations: int = 8, **options) -> S
     """A regression whose targets turn over after four iterations, so that its tests become worse; tested on the first ones."""
     param: SolverParameter = parse_solver(
         f'base_lr: 0.5 lr_policy: "fixed" max_iter: {iterations} test_interval: 1 test_iter: 1 display: 1 random_seed: 1 '
-        f'snapshot_prefix: "{folder / "net"}" {more}'
+        f'snapshot_prefix: "{(folder / "net").as_posix()}" {more}'
     )
     param.train_net_param.CopyFrom(parse_net(LEARNS))
     param.test_net_param.add().CopyFrom(parse_net(LEARNS))

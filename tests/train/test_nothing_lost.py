@@ -70,7 +70,7 @@ def hooks():
 def solver(tmp_path: Path, more: str = "", prefix: str | None = "s", **options: object) -> Solver:
     text = f'base_lr: 0.01 lr_policy: "fixed" max_iter: 20 random_seed: 1 solver_mode: CPU {more}'
     if prefix is not None:
-        text += f' snapshot_prefix: "{tmp_path / prefix}"'
+        text += f' snapshot_prefix: "{(tmp_path / prefix).as_posix()}"'
     param = parse_solver(text)
     param.net_param.CopyFrom(parse_net(NET))
     lines: list[str] = []
@@ -466,7 +466,7 @@ def test_a_killed_data_worker_ends_training_with_a_snapshot(files):
         Image.new("RGB", (8, 8), (i, 0, 0)).save(files / f"{i}.png")
     (files / "list.txt").write_text("".join(f"{files}/{i}.png {i}\n" for i in range(4)))
     (files / "net.prototxt").write_text(f"""
-        layer {{ name: "x" type: "ImageData" top: "x" top: "y" image_data_param {{ source: "{files}/list.txt" batch_size: 2 }} }}
+        layer {{ name: "x" type: "ImageData" top: "x" top: "y" image_data_param {{ source: "{files.as_posix()}/list.txt" batch_size: 2 }} }}
         layer {{ name: "fc" type: "InnerProduct" bottom: "x" top: "fc" inner_product_param {{ num_output: 4 }} }}
         layer {{ name: "loss" type: "SoftmaxWithLoss" bottom: "fc" bottom: "y" top: "loss" }}""")
     process = start(files, BOXPRESSO_WORKERS="processes:2")

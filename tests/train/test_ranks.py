@@ -203,7 +203,7 @@ def test_rows_of_hdf5_are_shared_out(tmp_path, shuffle):
             file["x"] = np.arange(7.0) + 10 * part
     (tmp_path / "files.txt").write_text("".join(f"{tmp_path}/{part}.h5\n" for part in (0, 1)))
     text = f"""layer {{ name: "d" type: "HDF5Data" top: "x"
-                hdf5_data_param {{ source: "{tmp_path}/files.txt" batch_size: BATCH shuffle: {shuffle} }} }}"""
+                hdf5_data_param {{ source: "{tmp_path.as_posix()}/files.txt" batch_size: BATCH shuffle: {shuffle} }} }}"""
     whole = Net(parse_net(text.replace("BATCH", "9")), device="cpu", seed=2)
     parts = [Net(parse_net(text.replace("BATCH", "3")), device="cpu", seed=2) for _ in range(3)]
     for rank, net in enumerate(parts):

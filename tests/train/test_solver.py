@@ -106,7 +106,7 @@ def small(type: str = "SGD", more: str = "", **options) -> Solver:
 def test_resuming_gives_the_same_bits(type, format, tmp_path):
     if format == "HDF5":
         pytest.importorskip("h5py")
-    more = f'snapshot_prefix: "{tmp_path}/s" snapshot_format: {format}'
+    more = f'snapshot_prefix: "{tmp_path.as_posix()}/s" snapshot_format: {format}'
     whole, half, other = small(type, more), small(type, more), small(type, more)
     whole.step(8)
     half.step(4)
@@ -123,7 +123,7 @@ def test_resuming_gives_the_same_bits(type, format, tmp_path):
 
 def test_resuming_behind_the_second_step_of_the_rate(tmp_path):
     """A multistep rate takes one step an iteration, so that which it has taken is part of the state."""
-    whole, half, other = (small("SGD", f'snapshot_prefix: "{tmp_path}/s"') for _ in range(3))
+    whole, half, other = (small("SGD", f'snapshot_prefix: "{tmp_path.as_posix()}/s"') for _ in range(3))
     whole.step(8)
     half.step(7)
     _, state = half.snapshot()
@@ -146,7 +146,7 @@ def test_resuming_draws_what_would_have_been_drawn(tmp_path):
       layer { name: "fc" type: "InnerProduct" bottom: "half" top: "fc" inner_product_param { num_output: 4 weight_filler { type: "xavier" } } }
       layer { name: "loss" type: "EuclideanLoss" bottom: "fc" bottom: "y" }"""
     param = parse_solver(
-        f'base_lr: 0.1 lr_policy: "fixed" iter_size: 2 snapshot_prefix: "{tmp_path}/s" random_seed: 1 solver_mode: CPU'
+        f'base_lr: 0.1 lr_policy: "fixed" iter_size: 2 snapshot_prefix: "{tmp_path.as_posix()}/s" random_seed: 1 solver_mode: CPU'
     )
     param.train_net_param.CopyFrom(parse_net(net))
     whole, other = (Solver(param, log=lambda line: None) for _ in range(2))
@@ -205,7 +205,7 @@ def test_test_nets_share_the_weights():
 
 def test_a_stop_ends_after_the_iteration_and_can_snapshot(tmp_path):
     lines = []
-    solver = small(more=f'snapshot_prefix: "{tmp_path}/s"', log=lines.append)
+    solver = small(more=f'snapshot_prefix: "{tmp_path.as_posix()}/s"', log=lines.append)
     solver.add_callback(on_gradients=lambda: solver.stop(snapshot=True) if solver.iter == 2 else None)
     solver.solve()
     assert solver.iter == 3
@@ -243,7 +243,7 @@ def test_a_wrong_solver_is_named(change, words):
 
 
 def test_a_state_of_another_kind_is_refused(tmp_path):
-    sgd, adam = small(more=f'snapshot_prefix: "{tmp_path}/s"'), small("Adam")
+    sgd, adam = small(more=f'snapshot_prefix: "{tmp_path.as_posix()}/s"'), small("Adam")
     model, state = sgd.snapshot()
     with pytest.raises(ModelError, match="another net or solver type"):
         adam.restore(state)
@@ -399,7 +399,7 @@ def tested(request, device, tmp_path):
     """A solver whose test net has run, with a snapshot of iteration 5 that has other weights."""
     param = parse_solver(
         'base_lr: 0.02 momentum: 0.9 lr_policy: "fixed" max_iter: 20 random_seed: 1 test_iter: 1 test_interval: 1000 '
-        f'test_initialization: false snapshot_prefix: "{tmp_path}/s"'
+        f'test_initialization: false snapshot_prefix: "{tmp_path.as_posix()}/s"'
     )
     param.net_param.CopyFrom(parse_net(TESTED))
 

@@ -16,7 +16,9 @@ pytest.importorskip("lmdb")
 
 
 def annotated(source, batch=4, more="", **options) -> Rig:
-    text = f'type: "AnnotatedData" data_param {{ source: "{source}" backend: LMDB batch_size: {batch} }} {more}'
+    text = (
+        f'type: "AnnotatedData" data_param {{ source: "{source.as_posix()}" backend: LMDB batch_size: {batch} }} {more}'
+    )
     return Rig(text, [], tops=2, **{"phase": "TRAIN", **options})
 
 
@@ -121,7 +123,7 @@ def test_a_small_ssd_learns_from_an_annotated_lmdb(tmp_path):
     )
     net = (
         f"""layer {{ name: "data" type: "AnnotatedData" top: "data" top: "label"
-        data_param {{ source: "{tmp_path}/db" batch_size: 8 backend: LMDB }}
+        data_param {{ source: "{tmp_path.as_posix()}/db" batch_size: 8 backend: LMDB }}
         transform_param {{ mirror: true scale: 0.0078 mean_value: 104 mean_value: 117 mean_value: 123
           resize_param {{ height: 32 width: 32 }} emit_constraint {{ emit_type: CENTER }}
           expand_param {{ prob: 0.5 max_expand_ratio: 1.5 }} }}

@@ -162,7 +162,7 @@ def image_list(tmp_path, count=5):
 
 def images(source, more="", transform="", **options) -> Rig:
     text = (
-        f'type: "ImageData" image_data_param {{ source: "{source}" batch_size: 3 root_folder: "{source.parent}/images/" {more} }} '
+        f'type: "ImageData" image_data_param {{ source: "{source.as_posix()}" batch_size: 3 root_folder: "{source.parent.as_posix()}/images/" {more} }} '
         f"transform_param {{ {transform} }}"
     )
     return Rig(text, [], tops=2, **{"phase": "TRAIN", **options})
@@ -211,7 +211,7 @@ def test_pictures_of_different_sizes(tmp_path):
     with pytest.raises(LayerError, match=r"pictures of one batch have the shapes"):
         images(source).forward()
     one = Rig(
-        f'type: "ImageData" image_data_param {{ source: "{source}" root_folder: "{source.parent}/images/" }}',
+        f'type: "ImageData" image_data_param {{ source: "{source.as_posix()}" root_folder: "{source.parent.as_posix()}/images/" }}',
         [],
         tops=2,
     )

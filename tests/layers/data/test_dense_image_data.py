@@ -28,7 +28,7 @@ def pairs(folder: Path, count: int = 4) -> Path:
 
 
 def rig_of(source: Path, more: str = "", transform: str = "", **options) -> Rig:
-    text = f'type: "DenseImageData" dense_image_data_param {{ source: "{source}" root_folder: "{source.parent}" batch_size: 3 {more} }}'
+    text = f'type: "DenseImageData" dense_image_data_param {{ source: "{source.as_posix()}" root_folder: "{source.parent.as_posix()}" batch_size: 3 {more} }}'
     return Rig(f"{text} transform_param {{ {transform} }}", [], tops=2, **{"phase": "TRAIN", **options})
 
 

@@ -43,7 +43,7 @@ def listed(folder: Path, difficult: bool, only: tuple[int, ...] = (0, 1, 2, 3)) 
 
 def rig_of(kind: str, source: Path, more: str = "", transform: str = "", tops: int = 3, **options) -> Rig:
     message = {"ImageGtData": "image_gt", "DetectionData": "detection", "EvalData": "eval"}[kind] + "_data_param"
-    text = f'type: "{kind}" {message} {{ source: "{source}" root_folder: "{source.parent}" {more} }} transform_param {{ {transform} }}'
+    text = f'type: "{kind}" {message} {{ source: "{source.as_posix()}" root_folder: "{source.parent.as_posix()}" {more} }} transform_param {{ {transform} }}'
     return Rig(text, [], tops=tops, **{"phase": "TRAIN", **options})
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from harness import Rig
@@ -24,7 +26,7 @@ def hdf5_files(tmp_path):
 
 def hdf5_net(source, more="") -> Net:
     return Net(parse_net(
-        f'layer {{ name: "h" type: "HDF5Data" top: "data" top: "label" hdf5_data_param {{ source: "{source}" batch_size: 5 {more} }} }}'
+        f'layer {{ name: "h" type: "HDF5Data" top: "data" top: "label" hdf5_data_param {{ source: "{Path(source).as_posix()}" batch_size: 5 {more} }} }}'
     ), phase="TRAIN", device="cpu", seed=1)  # fmt: skip
 
 
@@ -82,7 +84,10 @@ def test_hdf5_output(tmp_path, device):
         np.array([1, 2], np.float32),
     )
     rig = Rig(
-        f'type: "HDF5Output" hdf5_output_param {{ file_name: "{path}" }}', [values, labels], tops=0, device=device
+        f'type: "HDF5Output" hdf5_output_param {{ file_name: "{path.as_posix()}" }}',
+        [values, labels],
+        tops=0,
+        device=device,
     )
     rig.forward()
     rig.set_bottom(0, values + 1)
@@ -93,4 +98,4 @@ def test_hdf5_output(tmp_path, device):
     with pytest.raises(LayerError, match="no folder '/nowhere'"):
         Rig('type: "HDF5Output" hdf5_output_param { file_name: "/nowhere/x.h5" }', [values, labels], tops=0)
     with pytest.raises(LayerError, match="as many rows, got 2 and 3"):
-        Rig(f'type: "HDF5Output" hdf5_output_param {{ file_name: "{path}" }}', [values, np.zeros(3)], tops=0)
+        Rig(f'type: "HDF5Output" hdf5_output_param {{ file_name: "{path.as_posix()}" }}', [values, np.zeros(3)], tops=0)

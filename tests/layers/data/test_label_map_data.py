@@ -37,7 +37,7 @@ def listed(folder: Path, kind: str = "PIXEL", only: tuple[int, ...] = (0, 1, 2))
 def rig_of(
     source: Path, more: str = "", transform: str = "", kind: str = "ImageSegData", tops: int = 3, **options
 ) -> Rig:
-    text = f'type: "{kind}" image_data_param {{ source: "{source}" root_folder: "{source.parent}" {more} }}'
+    text = f'type: "{kind}" image_data_param {{ source: "{source.as_posix()}" root_folder: "{source.parent.as_posix()}" {more} }}'
     return Rig(f"{text} transform_param {{ {transform} }}", [], tops=tops, **{"phase": "TRAIN", **options})
 
 

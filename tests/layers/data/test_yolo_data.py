@@ -25,7 +25,7 @@ def listed(folder: Path) -> Path:
 
 
 def rig_of(source: Path, more: str = "num_sides: 5", transform: str = "", **options) -> Rig:
-    text = f'type: "YoloData" yolo_data_param {{ source: "{source}" root_folder: "{source.parent}" {more} }} transform_param {{ {transform} }}'
+    text = f'type: "YoloData" yolo_data_param {{ source: "{source.as_posix()}" root_folder: "{source.parent.as_posix()}" {more} }} transform_param {{ {transform} }}'
     return Rig(text, [], tops=2, **{"phase": "TRAIN", **options})
 
 

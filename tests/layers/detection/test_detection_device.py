@@ -139,9 +139,9 @@ def test_detections_are_saved(device, monkeypatch, tmp_path):
     bottoms[1] = np.array([[0, 0.875, 1, 0, 1, 0, 1, 0], [1, 0, 1, 0, 1, 0, 1, 0]])  # nothing in the second image
     bottoms[0] *= 0
     monkeypatch.setitem(order.ON_DEVICE, open_device(device).kind, True)
-    text = f"""num_classes: 2 confidence_threshold: 0.5 save_output_param {{ output_directory: "{tmp_path}/out"
-        output_name_prefix: "x_" output_format: "VOC" label_map_file: "{tmp_path}/labels"
-        name_size_file: "{tmp_path}/names" }}"""
+    text = f"""num_classes: 2 confidence_threshold: 0.5 save_output_param {{ output_directory: "{tmp_path.as_posix()}/out"
+        output_name_prefix: "x_" output_format: "VOC" label_map_file: "{tmp_path.as_posix()}/labels"
+        name_size_file: "{tmp_path.as_posix()}/names" }}"""
     Rig(f'type: "DetectionOutput" detection_output_param {{ {text} }}', bottoms, device=device).forward()
     assert (tmp_path / "out/x_7.txt").read_text().startswith("a 0.875 ")
     assert len((tmp_path / "out/x_7.txt").read_text().splitlines()) == 1

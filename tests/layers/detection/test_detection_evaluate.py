@@ -78,7 +78,7 @@ def test_in_pixels_of_each_image(tmp_path, device):
     path.write_text("a 100 100\nb 2 10\n")
     boxes = truth([0, 1, 0, 0, 0, 1, 1, 0], [1, 1, 0, 0, 0, 1, 1, 0])
     detections = found([0, 1, 0.9, 0, 0, 1, 0.5], [1, 1, 0.8, 0, 0, 1, 0.5])
-    param = f'overlap_threshold: 0.6 name_size_file: "{path}"'
+    param = f'overlap_threshold: 0.6 name_size_file: "{path.as_posix()}"'
     rig = Rig(TEXT.format(param), [detections, boxes], device=device)
     assert rig.forward()[0][0, 0, 2:, 3].tolist() == [0, 1]  # 51/101 and 2/3
     assert rig.forward()[0][0, 0, 2:, 3].tolist() == [0, 1]  # from the start again

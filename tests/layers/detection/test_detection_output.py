@@ -177,9 +177,9 @@ def test_saved_files(tmp_path):
     scores[0, 2, 1] = 0.875
     for kind in ("VOC", "COCO", "ILSVRC"):
         out = tmp_path / kind / "results"
-        text = f"""{TWO} confidence_threshold: 0.1 save_output_param {{ output_directory: "{out}"
-            output_name_prefix: "x_" output_format: "{kind}" label_map_file: "{tmp_path}/labels"
-            name_size_file: "{tmp_path}/names" }}"""
+        text = f"""{TWO} confidence_threshold: 0.1 save_output_param {{ output_directory: "{out.as_posix()}"
+            output_name_prefix: "x_" output_format: "{kind}" label_map_file: "{tmp_path.as_posix()}/labels"
+            name_size_file: "{tmp_path.as_posix()}/names" }}"""
         r = rig(text, scores)
         r.forward()
         assert not out.exists()  # written when the last named image has been seen

@@ -197,7 +197,7 @@ def test_infogain_from_a_file(tmp_path, device):
     np.save(tmp_path / "gains.npy", H)
     p, t = softmax(random(6, 5), 1), labels(6)
     wanted = double('type: "InfogainLoss"', p, t, H, device=device).forward()[0]
-    text = f'type: "InfogainLoss" infogain_loss_param {{ source: "{tmp_path / "gains.npy"}" }}'
+    text = f'type: "InfogainLoss" infogain_loss_param {{ source: "{(tmp_path / "gains.npy").as_posix()}" }}'
     close(double(text, p, t, device=device).forward()[0], wanted)
 
 
