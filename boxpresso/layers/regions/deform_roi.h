@@ -9,7 +9,7 @@ struct Whole {
 };
 
 DEVICE Whole region_of(const Store* regions, int k, const GridGeometry& g) {
-  const Store* region = regions + 5 * k;
+  const Store* region = regions + 5 * (long long)k;
   const Real x = Real(region[1]) * g.scale - Real(0.5), y = Real(region[2]) * g.scale - Real(0.5);
   const Real width = Real(region[3]) * g.scale - Real(0.5) - x, height = Real(region[4]) * g.scale - Real(0.5) - y;
   return {grid_of(y, x, height, width, g.pooled_height, g.pooled_width, g.sampling_ratio), height, width};
@@ -21,8 +21,9 @@ DEVICE Grid bin_of(const Whole& whole, const Store* offset, int k, int bin, cons
   const int ph = bin / g.pooled_width, pw = bin - ph * g.pooled_width, bins = g.pooled_height * g.pooled_width;
   Grid grid = whole.grid;
   if (offset) {
-    grid.x += gamma * whole.width * Real(offset[2 * k * bins + bin]);
-    grid.y += gamma * whole.height * Real(offset[(2 * k + 1) * bins + bin]);
+    const Store* own = offset + 2ll * k * bins + bin;
+    grid.x += gamma * whole.width * Real(own[0]);
+    grid.y += gamma * whole.height * Real(own[bins]);
   }
   grid.y += ph * grid.bin_height;
   grid.x += pw * grid.bin_width;

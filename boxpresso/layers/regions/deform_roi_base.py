@@ -11,16 +11,16 @@ from ...device import AnyArray, Blob, Kernels
 from .listed_both import ListedBoth, Lists
 from .region_base import first_numbers
 
-MANY = {"cpu": 4096, "cuda": 0}  # slabs pay where each region has fewer pixels of the maps than this to pay for
+TOGETHER = {"cpu": 8, "cuda": 1}  # slabs that a block of the forward takes
 
 
 class DeformPoolingLayer(ListedBoth):
     """Bottoms: features (B, C, H, W), regions (K, 5), then the offsets and the mask, where there are any."""
 
     kernels = Kernels("deform_roi.cu")
+    packed = True
     slabs = Kernels("deform_roi_slabs.cu")
     in_tiles = Kernels("deform_roi_tiles.cu")
-    from_slabs = Kernels("deform_roi_packed.cu")
     moves = Kernels("deform_roi_moves.cu")
     listed = Kernels("deform_roi_lists.cu")
     message = "deform_roi_pooling_param"
@@ -33,7 +33,6 @@ class DeformPoolingLayer(ListedBoth):
         self.list_share = 2.0 if self.ratio > 0 else 0.5
         self.gamma = p.gamma
         self.need(np.isfinite(self.gamma), f"gamma must be finite, got {self.gamma}")
-        self.tile = self.kernels.constants["TILE"]
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.read_shapes(bottom)
@@ -45,35 +44,15 @@ class DeformPoolingLayer(ListedBoth):
                 f"the {what} must be of shape {wanted}, or of as many numbers for each region; got {blob.shape}",
             )
         top[0].reshape(self.regions, self.channels, *self.pooled)
-        self.padded = -(-self.channels // self.tile) * self.tile
         self.geometry = self.kernels.struct("GridGeometry", **self.fields, sampling_ratio=self.ratio, aligned=True)
 
-    @property
-    def features_last(self) -> AnyArray:
-        """Room for the features, or for their gradient, with the channels last."""
-        return self.scratch("features", (self.batch, self.size[0] * self.size[1], self.padded))
-
-    @property
-    def bins_last(self) -> AnyArray:
-        """Room for the top, or for its gradient, with the channels last."""
-        return self.scratch("bins", (self.regions, self.bins, self.padded))
-
     def take_scratch(self, bottom: Sequence[Blob], backward: bool) -> None:
-        if self.packed:
-            self.packed_room()
-        if not self.packed or (backward and not self.tiled):
-            self.features_last  # noqa: B018  # asking is what counts it
-            self.bins_last  # noqa: B018
+        self.packed_room()
         if backward and self.tiled:
             self.tile_room()
             self.both_room(len(bottom) > 2)
-        elif backward and self.by_slabs:
+        elif backward:
             self.slab_room()
-
-    @property
-    def by_slabs(self) -> bool:
-        """Whether enough regions share the features for slabs to pay."""
-        return MANY[self.device.kind] * self.regions > self.batch * self.size[0] * self.size[1]
 
     def slab_room(self) -> AnyArray:
         """Room for the gradients by slabs, for each worker."""
@@ -93,70 +72,28 @@ class DeformPoolingLayer(ListedBoth):
         return 4 * self.regions * self.bins * self.ratio**2 if self.ratio > 0 else None
 
     def packed_room(self) -> AnyArray:
-        """Room for the features in slabs, on a GPU."""
+        """Room for the features in slabs."""
         slab = self.slabs.constants["SLAB"]
         return self.scratch("packed", (self.batch * self.channel_slabs, self.size[0] * self.size[1], slab))
-
-    def turn(self, maps: AnyArray, last: AnyArray) -> None:
-        """maps (N, C, area) to last (N, area, padded)."""
-        count, area = last.shape[:2]
-        self.kernels.deform_roi_turn(count * -(-area // self.tile), maps, last, self.channels, area)
-
-    def turn_back(self, last: AnyArray, maps: AnyArray) -> None:
-        """And back."""
-        count, area = last.shape[:2]
-        self.kernels.deform_roi_turn_back(count * -(-area // self.tile), last, maps, self.channels, area)
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         regions = self.check_grids(bottom[1].data, False)
         _, _, offset, mask = self.four(bottom, "data")
-        if self.packed:
-            slabs = self.packed_room()
-            self.pack_slabs(bottom[0].data, slabs)
-            self.from_slabs.deform_roi_forward_packed(
-                self.channel_slabs * self.regions, slabs, regions, offset, mask, top[0].data, self.gamma, self.geometry
-            )
-            return
-        self.turn(bottom[0].data, self.features_last)
+        slabs, together = self.packed_room(), TOGETHER[self.device.kind]
+        self.pack_slabs(bottom[0].data, slabs)
         self.kernels.deform_roi_forward(
-            self.regions * self.bins,
-            self.features_last,
-            regions,
-            offset,
-            mask,
-            self.bins_last,
-            self.gamma,
-            self.geometry,
-        )
-        self.turn_back(self.bins_last, top[0].data)
+            -(-self.channel_slabs // together) * self.regions, slabs, regions, offset, mask, top[0].data, together,
+            self.gamma, self.geometry,
+        )  # fmt: skip
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         self.need_no_region_gradient(propagate_down)
         regions = self.checked_before(bottom[1].data, False)
-        _, _, offset, mask = self.four(bottom, "data")
         feature_diff, _, offset_diff, mask_diff = self.four(bottom, "diff", propagate_down)
         if self.tiled:
             self.backward_tiles(top[0].diff, bottom, regions, feature_diff, offset_diff, mask_diff)
-            return
-        if self.by_slabs:
+        else:
             self.backward_slabs(top[0].diff, bottom, feature_diff, offset_diff, mask_diff)
-            return
-        self.turn(top[0].diff, self.bins_last)
-        if offset_diff is not None or mask_diff is not None:
-            self.turn(bottom[0].data, self.features_last)
-            self.kernels.deform_roi_moves(
-                self.regions * self.bins, self.bins_last, self.features_last, regions, offset, mask, offset_diff, mask_diff,
-                self.gamma, self.geometry,
-            )  # fmt: skip
-        if feature_diff is not None:
-            self.features_last.fill(0)
-            height, shares = self.size[0], self.batch * -(-self.padded // self.kernels.constants["OWNED"])
-            band = max(1, height if self.device.kind == "cpu" and shares >= 2 * self.device.workers else 8)
-            self.kernels.deform_roi_backward(
-                shares * -(-height // band), self.bins_last, regions, offset, mask, self.features_last, self.gamma, band,
-                self.geometry,
-            )  # fmt: skip
-            self.turn_back(self.features_last, feature_diff)
 
     def backward_tiles(
         self, top_diff: AnyArray, bottom: list[Blob], regions: AnyArray, diff: AnyArray | None, offset_diff: AnyArray | None,
@@ -205,7 +142,7 @@ class DeformPoolingLayer(ListedBoth):
         self, top_diff: AnyArray, bottom: list[Blob], diff: AnyArray | None, offset_diff: AnyArray | None,
         mask_diff: AnyArray | None,
     ) -> None:  # fmt: skip
-        """The gradients that are not None, by slabs: where many regions share the features."""
+        """The gradients that are not None, by slabs."""
         features, regions, offset, mask = self.four(bottom, "data")
         count, room = -(-self.channels // self.slabs.constants["SLAB"]), self.slab_room()
         moves = offset_diff is not None or mask_diff is not None

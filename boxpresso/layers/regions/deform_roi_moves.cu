@@ -62,7 +62,7 @@ DEVICE void touch_axis(Touched& touched, const Moved& moved, int axis, int first
 }
 
 // Adds what a pixel gives, of which `product` is that with the bin's gradient: as the bin moves in x, in y, and of the mask. The first two
-// are the published kernel's: see deform_roi.cu.
+// are the published kernel's: see deform_roi_slabs.cu.
 DEVICE void add_pixel(const Touched& y, int e, const Touched& x, int f, Real product, Real* sum) {
   sum[0] += y.part[e] * x.slope[f] * product;
   sum[1] += y.slope[e] * x.part[f] * product;
@@ -75,8 +75,8 @@ DEVICE void put_moves(int number, const Grid& grid, const Real* sum, const Store
   const int bins = g.pooled_height * g.pooled_width, k = number / bins, bin = number - k * bins;
   const Real inverse = 1 / Real(max(grid.rows * grid.columns, 1)), each = gamma * (mask ? Real(mask[number]) : Real(1)) * inverse;
   if (offset_diff) {  // 0 stays 0, whatever the region's size is
-    offset_diff[2 * k * bins + bin] = sum[0] != 0 ? sum[0] * (each * grid.bin_width * g.pooled_width) : Real(0);
-    offset_diff[(2 * k + 1) * bins + bin] = sum[1] != 0 ? sum[1] * (each * grid.bin_height * g.pooled_height) : Real(0);
+    offset_diff[2ll * k * bins + bin] = sum[0] != 0 ? sum[0] * (each * grid.bin_width * g.pooled_width) : Real(0);
+    offset_diff[(2ll * k + 1) * bins + bin] = sum[1] != 0 ? sum[1] * (each * grid.bin_height * g.pooled_height) : Real(0);
   }
   if (mask_diff) mask_diff[number] = sum[2] * inverse;
 }

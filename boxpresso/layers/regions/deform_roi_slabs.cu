@@ -1,7 +1,10 @@
-// deform_roi_slabs.cu: the gradients of deform_roi.cu where many regions share a map: in slabs, all in one walk.
+// deform_roi_slabs.cu: the gradients of deform_roi.cu for the host: in slabs, all in one walk.
 //
 // The samples of a bin are a grid, so a pixel's weight is a product of one of its row and one of its column, as in roi_align.cu;
 // only the lists of these weights are a bin's own. They are made anew for each slab: so many would not stay in a cache.
+//
+// The gradient of an offset is the published kernel's: it takes the sample's own place with the clamped pixels, so it is the true
+// derivative inside the map only, not in the strip of a pixel around it.
 #include "slab.h"
 #include "touched.h"
 
@@ -85,7 +88,7 @@ KERNEL deform_roi_slabs_backward(int n, const Store* top_diff, const Store* feat
       BARRIER();
       for (int j = 0; j < g.regions && !STOPPED(); ++j) {
         const int k = order[j];
-        if (image_of(regions + 5 * k, 5, g.batch) != image) continue;
+        if (image_of(regions + 5 * (long long)k, 5, g.batch) != image) continue;
         const int owned = min(SLAB, channels - slab * SLAB);
         turn(top_diff + ((long long)k * channels + slab * SLAB) * bins, bins, given, SLAB, owned, bins);
         TILE_LOOP(bin, c, bins, SLAB - owned) given[bin * SLAB + owned + c] = 0;
@@ -97,7 +100,7 @@ KERNEL deform_roi_slabs_backward(int n, const Store* top_diff, const Store* feat
               gain_of(touched[2 * t], touched[2 * t + 1], given, bins, first + t, group, values, width, mask != 0, gain);
           const Grid grid = region_of(regions, k, g).grid;
           for (int t = 0; diff && t < some; ++t) {
-            const Real times = (mask ? Real(mask[k * bins + first + t]) : Real(1)) / (grid.rows * grid.columns);
+            const Real times = (mask ? Real(mask[(long long)k * bins + first + t]) : Real(1)) / (grid.rows * grid.columns);
             spread(touched[2 * t], touched[2 * t + 1], given, first + t, times, map, width);
             BARRIER();
           }
@@ -120,14 +123,14 @@ KERNEL deform_roi_slabs_moves(int n, const Real* parts, const Store* regions, co
   GRID_LOOP(i, n) {
     const int k = i / bins, bin = i - k * bins;
     Real sum[3] = {};
-    if (image_of(regions + 5 * k, 5, g.batch) >= 0)
+    if (image_of(regions + 5 * (long long)k, 5, g.batch) >= 0)
       for (int slab = 0; slab < slabs_of(g.channels); ++slab)
         for (int t = 0; t < 3; ++t) sum[t] += parts[(((long long)slab * g.regions + k) * bins + bin) * 3 + t];
     const Grid grid = region_of(regions, k, g).grid;
     const Real inverse = 1 / Real(max(grid.rows * grid.columns, 1)), each = gamma * (mask ? Real(mask[i]) : Real(1)) * inverse;
     if (offset_diff) {  // 0 stays 0, whatever the region's size is
-      offset_diff[(2 * k) * bins + bin] = sum[0] != 0 ? sum[0] * (each * grid.bin_width * g.pooled_width) : Real(0);
-      offset_diff[(2 * k + 1) * bins + bin] = sum[1] != 0 ? sum[1] * (each * grid.bin_height * g.pooled_height) : Real(0);
+      offset_diff[2ll * k * bins + bin] = sum[0] != 0 ? sum[0] * (each * grid.bin_width * g.pooled_width) : Real(0);
+      offset_diff[(2ll * k + 1) * bins + bin] = sum[1] != 0 ? sum[1] * (each * grid.bin_height * g.pooled_height) : Real(0);
     }
     if (mask_diff) mask_diff[i] = sum[2] * inverse;
   }

@@ -14,7 +14,7 @@ KERNEL deform_roi_boxes(int n, const Store* regions, const Store* offset, int* b
   const int bins = g.pooled_height * g.pooled_width;
   BLOCK_LOOP(k, n) {
     SHARED int edge[4];  // of y, then of x: the first pixel, with its sign turned, and the end
-    const int image = image_of(regions + 5 * k, 5, g.batch);
+    const int image = image_of(regions + 5 * (long long)k, 5, g.batch);
     const Whole whole = region_of(regions, k, g);
     const bool sampled = image >= 0 && whole.grid.rows * whole.grid.columns > 0;
     THREAD_LOOP(e, 4) edge[e] = e == 0 ? -g.height : e == 2 ? -g.width : 0;
@@ -22,7 +22,7 @@ KERNEL deform_roi_boxes(int n, const Store* regions, const Store* offset, int* b
     THREAD_LOOP(bin, bins) {
       const Grid grid = bin_of(whole, offset, k, bin, g, gamma);
       const BinPlace place = {sampled ? grid.y : Real(NAN), grid.x, grid.bin_height, grid.bin_width};
-      ((BinPlace*)places)[k * bins + bin] = place;
+      ((BinPlace*)places)[(long long)k * bins + bin] = place;
       const Spans spans = spans_of(place, g);
       if (spans.y.first >= spans.y.end) continue;
       raise_to(edge, -spans.y.first);

@@ -10,7 +10,7 @@ import numpy as np
 from ...device import AnyArray, Kernels
 from .region_base import KERNELS, RegionLayer
 
-MAXIMA = Kernels(Path(__file__).with_name("roi_pooling.cu"))
+MAXIMA = Kernels(Path(__file__).with_name("maxima.cu"))
 
 
 class Marked(RegionLayer):
@@ -21,3 +21,18 @@ class Marked(RegionLayer):
         tiles = self.batch * math.prod(-(-size // KERNELS.constants["TILE_SIDE"]) for size in self.size)
         words = -(-math.prod(self.pooled) // MAXIMA.constants["MARKED"])
         return self.scratch("marks", (tiles, self.regions, words), np.int32)
+
+    def mark_bins(self, tiles: int, lists: AnyArray, bins: AnyArray) -> AnyArray:
+        """The marks of a table of bins (bins.h); lists: those of the tiles."""
+        marks = self.marks()
+        MAXIMA.on(self.device).maxima_marks(tiles, lists, bins, marks, *self.pooled, *self.size)
+        return marks
+
+    def add_pixels(
+        self, tiles: int, given: AnyArray, lists: AnyArray, marks: AnyArray, diff: AnyArray, channels_last: bool = False
+    ) -> None:
+        """The gradient of maxima that are pixels; given: that of the top with their places, from `given_places`."""
+        MAXIMA.on(self.device).maxima_backward(
+            tiles * self.channel_slabs, given, lists, marks, diff, channels_last, self.batch, self.channels, *self.size,
+            math.prod(self.pooled),
+        )  # fmt: skip

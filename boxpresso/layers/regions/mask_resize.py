@@ -50,8 +50,7 @@ class MaskResize(Separable, type="MaskResize", param="mask_resize_param", bottom
         "roi_warping.cu"
     )  # a plane is warped as a region that has all of it; all planes are channels of one image
     ratio = 1
-    listed_size: tuple[int, int] | None = None  # of the planes that the lists are of
-    region: AnyArray = None
+    listed_for: tuple[int, ...] | None = None  # whether there are planes, and their size, that the lists are of
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.mask_resize_param
@@ -66,10 +65,10 @@ class MaskResize(Separable, type="MaskResize", param="mask_resize_param", bottom
         self.channels, self.regions = images * channels, 1
         self.batch = int(self.channels * size[0] * size[1] > 0)
         self.shape_lists()
-        if self.batch and self.listed_size != self.size:
+        if self.listed_for != (self.batch, *self.size):
             self.region = self.device.table([[0, 0, 0, size[1], size[0]]], self.real)
             self.kernels.roi_warping_lists(1, self.region, *self.by_bin, 0, self.geometry)
-            self.listed_size = self.size
+            self.listed_for = self.batch, *self.size
 
     def entries(self, size: int, bins: int) -> int:
         """The two pixels of each sample."""

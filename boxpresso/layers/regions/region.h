@@ -1,9 +1,8 @@
 // region.h: what the region layers share. A region is a row (batch index, x1, y1, x2, y2), in pixels of the image.
 //
-// Feature maps lie in three layouts. Planes, as blobs have them, where a plane is read for few numbers and a copy
+// Feature maps lie in two layouts. Planes, as blobs have them, where a plane is read for few numbers and a copy
 // would cost more than it saves: PSROI*, ROIWarping, masks, ROIAlign of few regions, gradients of maxima. Slabs of 16
-// channels (slab.h), where many bins share pixels: ROIAlign, ROIPooling, PrROIPooling, rotated ones, gradients of Deform*.
-// Channels last (channels.h), where every bin has samples of its own, which are found once for all channels: Deform*.
+// channels (slab.h), where many bins share pixels: ROIAlign, ROIPooling, PrROIPooling, rotated ones, Deform*.
 #pragma once
 #include "kernel.h"
 

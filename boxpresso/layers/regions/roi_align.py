@@ -246,8 +246,7 @@ class ROIAlign(
             image, bins = self.tables()
             self.largest.roi_align_max_bins(self.regions, rows, image, bins, self.geometry)
             tiles, lists = self.tiles(self.boxes_of(image, bins), self.by_place(rows))
-            marks = self.marks()
-            self.largest.roi_align_max_marks(tiles, lists, bins, marks, self.geometry)
+            marks = self.mark_bins(tiles, lists, bins)
             self.largest.roi_align_max_backward_tiles(
                 tiles * self.channel_slabs, self.given(top_diff), self.places, lists, marks, rows, diff, self.geometry
             )

@@ -243,17 +243,6 @@ KERNEL roi_align_max_bins(int n, const Real* rows, int* image, int* bins, GridGe
   }
 }
 
-// The bins that touch each tile: see maxima.h. A block is a tile of an image.
-KERNEL roi_align_max_marks(int n, const int* lists, const int* bins, int* marks, GridGeometry g) {
-  BLOCK_LOOP(b, n) {
-    SHARED int word[WORDS];
-    const Pooled pooled = {g.pooled_height, g.pooled_width};
-    mark_bins(b, lists, marks, pooled.cells(), g.height, g.width, word, [&](int k, int bin, const Tile& tile) {
-      return meets(box_of(bins, pooled, k, bin / pooled.width, bin % pooled.width), tile);
-    });
-  }
-}
-
 constexpr int SAMPLED = sizeof(Real) > 4 ? 8 : 32;  // bins that are taken together, and
 constexpr int KEPT = 4;                             // samples of an axis of each, up to which they are found once for all channels
 

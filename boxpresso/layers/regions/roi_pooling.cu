@@ -1,6 +1,5 @@
 // roi_pooling.cu: the largest value of each bin of each region, and its gradient to the pixel that was the largest.
 #include "bins.h"
-#include "maxima.h"
 #include "region.h"
 #include "wide.h"
 
@@ -200,26 +199,5 @@ KERNEL roi_pooling_backward(int n, const Store* top_diff, const int* places, con
         if (pixel >= begin && pixel < end) map[(long long)c * wide + (long long)pixel * step] += Real(top_diff[at]);
       });
     }
-  }
-}
-
-// The bins that touch each tile: see maxima.h. A block is a tile of an image.
-KERNEL roi_pooling_marks(int n, const int* lists, const int* bins, int* marks, Geometry g) {
-  BLOCK_LOOP(b, n) {
-    SHARED int word[WORDS];
-    const Pooled pooled = pooled_of(g);
-    mark_bins(b, lists, marks, pooled.cells(), g.height, g.width, word, [&](int k, int bin, const Tile& tile) {
-      return meets(box_of(bins, pooled, k, bin / pooled.width, bin % pooled.width), tile);
-    });
-  }
-}
-
-// The same gradient in tiles, for a GPU; given: see given.h.
-KERNEL roi_pooling_backward_tiles(int n, const Real* given, const int* lists, const int* marks, Store* diff, int channels_last,
-                                  Geometry g) {
-  BLOCK_LOOP(b, n) {
-    SHARED Lanes own[TILE_OWN];
-    SHARED Pixels pixels;
-    add_pixels(b, n, given, lists, marks, diff, channels_last, g.batch, g.channels, g.height, g.width, pooled_of(g).cells(), own, pixels);
   }
 }

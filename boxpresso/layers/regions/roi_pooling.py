@@ -153,11 +153,11 @@ class ROIPooling(
         diff = bottom[0].diff
         if self.tiled:
             tiles, lists = self.tiles(self.boxes_of(self.image, self.bins), self.by_place(bottom[1].data))
-            given, marks = self.given_places(top[0].diff, self.places, self.last), self.marks()
-            self.kernels.roi_pooling_marks(tiles, lists, self.bins, marks, self.geometry)
-            self.kernels.roi_pooling_backward_tiles(
-                tiles * self.count, given, lists, marks, diff, self.last, self.geometry
+            given, marks = (
+                self.given_places(top[0].diff, self.places, self.last),
+                self.mark_bins(tiles, lists, self.bins),
             )
+            self.add_pixels(tiles, given, lists, marks, diff, self.last)
             return
         sums = self.sums_of(diff)
         lines = self.last and self.device.kind == "cpu"

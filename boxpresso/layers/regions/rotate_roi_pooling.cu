@@ -203,12 +203,3 @@ KERNEL rotate_roi_pooling_marks(int n, const int* lists, const int* boxes, int* 
               [&](int k, int cell, const Tile& tile) { return meets(taken_box(k * cells + cell, boxes), tile); });
   }
 }
-
-// The same gradient in tiles, for a GPU; given: see given.h.
-KERNEL rotate_roi_pooling_backward_tiles(int n, const Real* given, const int* lists, const int* marks, Store* diff, Geometry g) {
-  BLOCK_LOOP(b, n) {
-    SHARED Lanes own[TILE_OWN];
-    SHARED Pixels pixels;
-    add_pixels(b, n, given, lists, marks, diff, false, g.batch, g.channels, g.height, g.width, pooled_of(g).cells(), own, pixels);
-  }
-}

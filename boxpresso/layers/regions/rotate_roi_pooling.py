@@ -117,9 +117,7 @@ class RotateROIPooling(
             tiles, lists = self.tiles(around, self.by_place(regions))
             given, marks = self.given_places(top[0].diff, self.argmax), self.marks()
             self.kernels.rotate_roi_pooling_marks(tiles, lists, self.boxes, marks, self.geometry)
-            self.kernels.rotate_roi_pooling_backward_tiles(
-                tiles * self.channel_slabs, given, lists, marks, bottom[0].diff, self.geometry
-            )
+            self.add_pixels(tiles, given, lists, marks, bottom[0].diff)
         elif propagate_down[0]:
             self.kernels.rotate_roi_pooling_backward(
                 self.batch * self.channels, top[0].diff, bottom[1].data, self.argmax, self.image,

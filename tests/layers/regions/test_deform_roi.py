@@ -16,11 +16,12 @@ PLAIN = 'type: "DeformROIPooling" deform_roi_pooling_param { %s }'
 MASKED = 'type: "ModulatedDeformROIPooling" deform_roi_pooling_param { %s }'
 ALIGN = 'type: "ROIAlign" roi_align_param { aligned: true %s }'
 SMALL = "pooled_h: 2 pooled_w: 3 spatial_scale: 0.5 sampling_ratio: 2 gamma: 0.1"
+GAMMA = float(np.float32(0.1))
 ADAPTIVE = "pooled_h: 2 pooled_w: 3 spatial_scale: 0.5 gamma: 0.1"
 CASES = golden("roi/DeformRoIPool") + golden("roi/ModulatedDeformRoIPool")
 MAPS = np.random.default_rng(0).standard_normal((1, 20, 30, 31))
 ROWS = np.array([[0, 1, 1, 27, 26], [0, 2, -9, 9, 8], [7, 0, 0, 9, 9], [0, 13, 3, 4, 4]])
-LAUNCHES: list[tuple] = [  # for tests/device/test_threaded.py: by slabs, then with the channels last
+LAUNCHES: list[tuple] = [  # for tests/device/test_threaded.py
     (f'type: "{kind}DeformROIPooling" deform_roi_pooling_param {{ pooled_h: 3 pooled_w: 4 gamma: 0.2 {text} }}',
      [maps, ROWS, *more], [True, False, True, True])
     for text in ("sampling_ratio: 2", "sampling_ratio: 18") for maps in (MAPS, np.tile(MAPS[:, :3], (1, 1, 5, 5)))
@@ -29,11 +30,40 @@ LAUNCHES: list[tuple] = [  # for tests/device/test_threaded.py: by slabs, then w
 WITHOUT_REGIONS = {2: [True, False], 3: [True, False, True], 4: [True, False, True, True]}
 
 
-@pytest.fixture(params=["slabs", "channels last"], autouse=True)
-def way(request, monkeypatch):
-    """Each test runs both ways that the gradients are computed in, whichever the layer would choose."""
-    many = {"slabs": 1e9, "channels last": -1}[request.param]
-    monkeypatch.setattr("boxpresso.layers.regions.deform_roi_base.MANY", {"cpu": many, "cuda": many})
+def gradients(x, rois, offset, mask, diff, ratio):
+    """Those of features, offset and mask, sample by sample, at scale 0.5; the offset's is the published kernel's."""
+    dx, d_offset, d_mask = (np.zeros_like(a) for a in (x, offset, mask))
+    height, width, pooled = *x.shape[2:], np.array(diff.shape[2:])
+    for k, (image, *corners) in enumerate(rois):
+        left, top, right, bottom = np.array(corners) * 0.5 - 0.5
+        size = np.array([bottom - top, right - left])
+        counts = [ratio] * 2 if ratio > 0 else [max(int(n), 0) for n in np.ceil(size / pooled)]
+        for p, q in np.ndindex(*pooled):
+            start = [top, left] + GAMMA * size * offset[k, ::-1, p, q] + (p, q) * size / pooled
+            given, times = diff[k, :, p, q] / max(np.prod(counts), 1), mask[k, 0, p, q]
+            for place in np.ndindex(*counts):
+                y, x_at = at = start + (np.array(place) + 0.5) * size / pooled / counts
+                if not ((at >= -1) & (at <= [height, width])).all():
+                    continue
+                low = np.minimum(np.maximum(at, 0).astype(int), [height - 1, width - 1])
+                high = np.minimum(low + 1, [height - 1, width - 1])
+                down, across = np.where(low == high, 0, np.maximum(at, 0) - low)
+                (t, left_x), (b, right_x) = low, high
+                sums = []
+                for row, v in ((t, 1 - down), (b, down)):
+                    for column, u in ((left_x, 1 - across), (right_x, across)):
+                        dx[int(image), :, row, column] += times * v * u * given
+                        sums.append(given @ x[int(image), :, row, column])
+                        d_mask[k, 0, p, q] += v * u * sums[-1]
+                along_x = sums[3] * (y - t) + sums[1] * (b - y) + sums[2] * (t - y) + sums[0] * (y - b)
+                along_y = (
+                    sums[3] * (x_at - left_x)
+                    + sums[2] * (right_x - x_at)
+                    + sums[1] * (left_x - x_at)
+                    + sums[0] * (x_at - right_x)
+                )
+                d_offset[k, :, p, q] += GAMMA * times * size[::-1] * (along_x, along_y)
+    return dx, d_offset, d_mask
 
 
 @pytest.mark.parametrize("real", ["float", "double"])
@@ -75,41 +105,42 @@ def test_gradient(text, bottoms, params, device):
     check_gradient(r, [i for i in range(bottoms) if i != 1])
 
 
-def test_both_ways_agree(monkeypatch, device):
+@pytest.mark.parametrize("ratio", [2, 19, 0])
+def test_gradients_sample_by_sample(ratio, device):
     """Samples outside the map, sizes below 0, more samples than are taken together, and each gradient asked for alone."""
     rng = np.random.default_rng(13)
-    x, rois, offset, mask = inside(rng, 20, 37)
-    rois[:, 1:] += rng.uniform(-20, 20, (20, 4))
-    offset[0], diff = np.nan, rng.standard_normal((20, 37, 2, 3))
-    for text in (SMALL, SMALL.replace("ratio: 2", "ratio: 19"), ADAPTIVE):
-        results = []
-        for many in (-1, 1e9):
-            monkeypatch.setattr("boxpresso.layers.regions.deform_roi_base.MANY", {"cpu": many, "cuda": many})
-            r = Rig(MASKED % text, [x, rois, offset, mask], device=device, dtype=np.float64)
-            r.forward()
-            results.append(r.backward([diff], WITHOUT_REGIONS[4]))
-            for i in (0, 2, 3):
-                alone = r.backward([diff], [j == i for j in range(4)])[i]
-                assert np.array_equal(alone, results[-1][i], equal_nan=True)
-        for one, other in zip(*results, strict=True):
-            close(one, other, rtol=1e-9, atol=1e-9)
+    x, rois, offset, mask = inside(rng, 5 if ratio > 2 else 20, 37)
+    rois[:, 1:] += rng.uniform(-20, 20, (len(rois), 4))
+    offset[0], diff = np.nan, rng.standard_normal((len(rois), 37, 2, 3))
+    r = Rig(
+        MASKED % SMALL.replace("ratio: 2", f"ratio: {ratio}"), [x, rois, offset, mask], device=device, dtype=np.float64
+    )
+    r.forward()
+    results = r.backward([diff], WITHOUT_REGIONS[4])
+    for i in (0, 2, 3):
+        alone = r.backward([diff], [j == i for j in range(4)])[i]
+        assert np.array_equal(alone, results[i], equal_nan=True)
+    for one, other in zip([results[0], *results[2:]], gradients(x, rois, offset, mask, diff, ratio), strict=True):
+        close(one, other, rtol=1e-9, atol=1e-9)
 
 
-def test_infinite_features_and_gradients_spread_alike_both_ways(monkeypatch):
-    """0 * infinity is NaN, whichever way: a sample on a pixel gives weight 0 to the next."""
-    x, rois = np.ones((1, 17, 9, 9)), np.array([[0, 1.5, 1.5, 5.5, 5.5], [0, 0, 0, 8, 7]])
-    x[0, 3, 4, 4], offset = np.inf, np.zeros((2, 2, 2, 2))
+def test_infinite_features_and_gradients_spread(device):
+    """0 * infinity is NaN: a sample on a pixel gives weight 0 to the next."""
+    x, rois = np.ones((1, 17, 9, 9)), np.array([[0, 3.0, 3.0, 11.0, 11.0], [0, 0, 0, 16, 14.0]])
+    x[0, 3, 4, 4], offset, mask = np.inf, np.zeros((2, 2, 2, 2)), np.ones((2, 1, 2, 2))
     diff = np.ones((2, 17, 2, 2))
     diff[0, 2, 1, 1] = np.inf
-    text = PLAIN % "pooled_h: 2 pooled_w: 2 sampling_ratio: 1 gamma: 0.1"
-    results = []
-    for many in (-1, 1e9):
-        monkeypatch.setattr("boxpresso.layers.regions.deform_roi_base.MANY", {"cpu": many, "cuda": many})
-        r = Rig(text, [x, rois, offset])
-        r.forward()
-        results.append(r.backward([diff], WITHOUT_REGIONS[3]))
-    assert np.isnan(results[0][0]).any()
-    for one, other in zip(results[0][::2], results[1][::2], strict=True):
+    r = Rig(
+        PLAIN % "pooled_h: 2 pooled_w: 2 spatial_scale: 0.5 sampling_ratio: 1 gamma: 0.1",
+        [x, rois, offset],
+        device=device,
+    )
+    r.forward()
+    results = r.backward([diff], WITHOUT_REGIONS[3])
+    with np.errstate(invalid="ignore"):
+        wanted = gradients(x, rois, offset, mask, diff, 1)
+    assert np.isnan(wanted[0]).any()
+    for one, other in zip(results[::2], wanted):
         np.testing.assert_allclose(one, other, rtol=1e-5)
 
 
