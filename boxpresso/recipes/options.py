@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from ..decoders.detections import extra_package
 from ..proto.errors import BoxpressoError, nearest
 from ..proto.reading import read_file
 
@@ -62,14 +63,12 @@ def read_options(path: str | Path) -> tuple[dict[str, Any], dict[str, Any]]:
 
 def parsed(path: str | Path) -> dict[str, Any]:
     """The tables of a TOML file."""
-    if sys.version_info >= (3, 11):
-        import tomllib
-
-        try:
-            return tomllib.loads(read_file(path).decode())
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise BoxpressoError(f"{path} is not TOML: {error}") from error
-    raise BoxpressoError("--options needs Python 3.11 or newer, which reads TOML")
+    reader = extra_package("tomllib" if sys.version_info >= (3, 11) else "tomli", "--options")
+    try:
+        tables: dict[str, Any] = reader.loads(read_file(path).decode())
+    except ValueError as error:  # of either, and of a text that is not UTF-8
+        raise BoxpressoError(f"{path} is not TOML: {error}") from error
+    return tables
 
 
 def check(path: str | Path, where: str, table: Mapping[str, Any], known: Mapping[str, Check]) -> None:

@@ -16,7 +16,7 @@ sys.path.insert(0, str(ROOT))
 from examples.own_pictures.draw import draw
 
 pytest.importorskip("lmdb", reason="records are LMDBs")
-pytest.importorskip("tomllib", reason="TOML is read from Python 3.11 on")
+pytest.importorskip("tomllib" if sys.version_info >= (3, 11) else "tomli")
 
 TEXT = """
 size = 96
