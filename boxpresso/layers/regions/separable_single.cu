@@ -6,7 +6,11 @@
 
 constexpr int PLANES = 8;     // of a region that a block takes
 constexpr int LINE = 2048;    // pixels of a row whose gradient is made before it is weighed for two of them
-constexpr int STRIP = 16;     // vectors of its bins that are taken together, row by row: rows lie pages apart
+#if defined(__CUDACC__)
+constexpr int STRIP = 1;  // vectors of a row's bins that are taken together: as many as a thread has registers for,
+#else
+constexpr int STRIP = 16;  // and on the CPU more, row by row: rows lie pages apart
+#endif
 
 // A sample along an axis: the pixels that it lies between, and how far beyond the lower one; low = -1: it takes none.
 struct Sample {
