@@ -7,7 +7,19 @@ from ..core.lowering import Activation, Fusible, Lowering, Pointwise
 from .neuron_base import Neuron
 
 
-class Clip(Neuron, type="Clip", param="clip_param", bottoms=1, tops=1, in_place=True):
+class Bounded(Neuron):
+    """Values between the two bounds that `read` gives."""
+
+    kernels = Kernels("clip.cu")
+
+    def fuse(self) -> Fusible | None:
+        return Activation("CLIP", low=self.numbers[0], high=self.numbers[1])
+
+    def lower(self, bottom: list[Blob], top: list[Blob]) -> Lowering | None:
+        return Pointwise(self.device, self.dtype, activation=self.fuse)
+
+
+class Clip(Bounded, type="Clip", param="clip_param", bottoms=1, tops=1, in_place=True):
     """top = min(max(bottom, min), max), element by element.
 
     The gradient passes where min <= bottom <= max, and is 0 elsewhere. In place the layer keeps a copy of its input.
@@ -40,22 +52,14 @@ class Clip(Neuron, type="Clip", param="clip_param", bottoms=1, tops=1, in_place=
     [[-1.0, 0.5, 1.0]]
     """
 
-    kernels = Kernels("clip.cu")
-
     def read(self) -> tuple[float, ...]:
         p = self.param.clip_param
         self.need(p.HasField("min") and p.HasField("max"), "clip_param needs both min and max")
         self.need(p.min <= p.max, f"min must not be above max, got min {p.min:g} and max {p.max:g}")
         return p.min, p.max
 
-    def fuse(self) -> Fusible | None:
-        return Activation("CLIP", low=self.numbers[0], high=self.numbers[1])
 
-    def lower(self, bottom: list[Blob], top: list[Blob]) -> Lowering | None:
-        return Pointwise(self.device, self.dtype, activation=self.fuse)
-
-
-class BReLU(Clip, type="BReLU", param="brelu_param", bottoms=1, tops=1, in_place=True):
+class BReLU(Bounded, type="BReLU", param="brelu_param", bottoms=1, tops=1, in_place=True):
     """top = min(max(bottom, minval), maxval), element by element: Clip under the name that dehazing nets have for it.
 
     The gradient passes where minval <= bottom <= maxval, and is 0 elsewhere.

@@ -9,8 +9,34 @@ from ...device import Blob, Kernels
 from ..core import Layer, Trait
 
 
+class Normalized(Layer):
+    """Rows of numbers less their mean, and over their standard deviation."""
+
+    kernels, reads_top = Kernels("mvn.cu"), True
+
+    def sizes(self, shape: tuple[int, ...]) -> tuple[int, int, int, int, float]:
+        """How many rows are normalised, how long each is, whether by its variance, whether eps is inside the root, eps."""
+        raise NotImplementedError
+
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
+        self.rows, self.length, *self.how = self.sizes(bottom[0].shape)
+        top[0].reshape(*bottom[0].shape)
+        self.inverse = self.device.empty((max(1, self.rows),), self.dtype)
+
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
+        rows = self.rows if self.length else 0
+        self.kernels.mvn_forward(rows, bottom[0].data, top[0].data, self.inverse, self.length, *self.how)
+        self.remember(top[0])
+
+    def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
+        if propagate_down[0]:
+            rows = self.rows if self.length else 0
+            data, diff = self.as_made(top[0]).data, top[0].diff
+            self.kernels.mvn_backward(rows, data, diff, self.inverse, bottom[0].diff, self.length, self.how[0])
+
+
 class MVN(
-    Layer,
+    Normalized,
     type="MVN",
     param="mvn_param",
     bottoms=1,
@@ -58,39 +84,20 @@ class MVN(
     [[[-1.0, 1.0], [-10.0, 10.0]]]
     """
 
-    kernels, reads_top = Kernels("mvn.cu"), True
-
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         if self.param.mvn_param.across_channels:
             self.traits &= ~Trait.BY_CHANNEL
 
-    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
-        self.rows, self.length, *self.how = self.sizes(bottom[0].shape)
-        top[0].reshape(*bottom[0].shape)
-        self.inverse = self.device.empty((max(1, self.rows),), self.dtype)
-
     def sizes(self, shape: tuple[int, ...]) -> tuple[int, int, int, int, float]:
-        """How many rows are normalised, how long each is, whether by its variance, whether eps is inside the root, eps."""
         p = self.param.mvn_param
         self.need(p.eps >= 0, f"eps must not be negative, got {p.eps:g}")
         self.need(shape, "its bottom must have one axis at least, got a single number")
         before = 1 if p.across_channels else 2
         return prod(shape[:before]), prod(shape[before:]), p.normalize_variance, p.add_eps_before_sqrt, p.eps
 
-    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
-        rows = self.rows if self.length else 0
-        self.kernels.mvn_forward(rows, bottom[0].data, top[0].data, self.inverse, self.length, *self.how)
-        self.remember(top[0])
-
-    def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
-        if propagate_down[0]:
-            rows = self.rows if self.length else 0
-            data, diff = self.as_made(top[0]).data, top[0].diff
-            self.kernels.mvn_backward(rows, data, diff, self.inverse, bottom[0].diff, self.length, self.how[0])
-
 
 class GroupNorm(
-    MVN,
+    Normalized,
     type="GroupNorm",
     param="group_norm_param",
     bottoms=1,
@@ -130,9 +137,6 @@ class GroupNorm(
     >>> run_layer('type: "GroupNorm" group_norm_param { group_num: 1 }', [[[1], [3]]]).round(3).tolist()
     [[[-1.0], [1.0]]]
     """
-
-    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
-        pass
 
     def sizes(self, shape: tuple[int, ...]) -> tuple[int, int, int, int, float]:
         p = self.param.group_norm_param
