@@ -37,7 +37,7 @@ examples:
     --images photos --out ssd8.caffemodel
   boxpresso detect deploy.prototxt ssd8.caffemodel photo.jpg
   boxpresso quantize deploy.prototxt ssd.caffemodel --data VOCdevkit/VOC2007 \\
-      --set val --labels labelmap.prototxt --out ssd8.caffemodel --html int8.html
+      --set val --labels labels.txt --out ssd8.caffemodel --html int8.html
 
 OUT is a .caffemodel of floats with the scales beside them: Caffe's tools read
 it as any other, and Boxpresso runs it in 8 bits without further words.
