@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..device.functions import exp, log
 from ..layers.core import Trait
 from ..layers.detection.rcnn import Upright
 from ..net import Net
@@ -488,7 +489,7 @@ def three_means(values: np.ndarray, rounds: int = 100) -> tuple[float, ...]:
     >>> three_means(np.array([1, 1.1, 9, 10, 11, 80, 99.0]))
     (1.049, 9.967, 88.994)
     """
-    logs = np.log(values)
+    logs = log(values)
     centres = np.quantile(logs, (1 / 6, 0.5, 5 / 6))
     for _ in range(rounds):
         nearest = np.abs(logs[:, None] - centres).argmin(1)
@@ -498,7 +499,7 @@ def three_means(values: np.ndarray, rounds: int = 100) -> tuple[float, ...]:
         centres = moved
     centres.sort()
     centres[0], centres[2] = min(centres[0], centres[1] - 0.1), max(centres[2], centres[1] + 0.1)
-    return tuple(round(float(np.exp(centre)), 3) for centre in centres)
+    return tuple(round(float(centre), 3) for centre in exp(centres))
 
 
 def notes(net: NetParameter, matched: float, fresh: str) -> dict[str, str]:

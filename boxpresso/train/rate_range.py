@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..device.functions import power
 from ..proto import SolverParameter, read_solver
 from ..proto.errors import BoxpressoError
 from . import nets
@@ -105,7 +106,7 @@ def find_rate(
         if param.HasField(name):
             setattr(param, name, str(nets.find_file(getattr(param, name), folder)))
     param.weights[:] = [str(nets.find_file(name, folder)) for name in param.weights]
-    param.base_lr, param.lr_policy, param.gamma = low, "exp", (high / low) ** (1 / (steps - 1))
+    param.base_lr, param.lr_policy, param.gamma = low, "exp", power(high / low, 1 / (steps - 1))
     param.max_iter, param.average_loss = steps, 1
     with tempfile.TemporaryDirectory() as written:
         param.snapshot_prefix = f"{written}/range"
@@ -123,7 +124,7 @@ def measured(solver: Solver, param: SolverParameter, own: float, tell: Callable[
         solver.step(1)
         loss = solver.smoothed_loss  # of this iteration alone
         mean = MEMORY * mean + (1 - MEMORY) * loss
-        now = mean / (1 - MEMORY ** (len(losses) + 1))  # as if the first losses had been there before
+        now = mean / (1 - power(MEMORY, len(losses) + 1))  # as if the first losses had been there before
         if not math.isfinite(now):
             break
         rates.append(solver.rate)

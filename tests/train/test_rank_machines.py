@@ -86,7 +86,7 @@ def train(folder: Path, *before: str) -> bytes:
     return (folder / "out_iter_6.caffemodel").read_bytes()
 
 
-@pytest.mark.slow
+@pytest.mark.sweep
 def test_two_machines_learn_what_two_ranks_of_one_learn(tmp_path, machines):
     prefix, addresses = machines
     program, *_ = mpirun()

@@ -142,6 +142,8 @@ KEYED = {
     "Dropout": "",
     "SpatialDropout": "",
     "SeLuDropout": "",
+    "Noise": "noise_param { uniform_range: 1 }",
+    "GuidedDropout": 'bottom: "mean" guided_dropout_param { type: "stochastic" sigmoid_scaler: 0 }',
     "Pooling": "pooling_param { pool: STOCHASTIC kernel_size: 3 }",
     "Python": 'python_param { module: "spatial_dropout" layer: "SpatialDropoutLayer" }',  # served by SpatialDropout
 }
@@ -149,9 +151,11 @@ KEYED = {
 
 @pytest.mark.parametrize("type", KEYED)
 def test_a_layer_with_a_key_of_its_own_draws_differently_on_each_rank(type):
-    text = INPUT + f'layer {{ name: "y" type: "{type}" bottom: "x" top: "y" {KEYED[type]} }}'
+    mean = 'layer { name: "mean" type: "Pooling" bottom: "x" top: "mean" pooling_param { pool: AVE global_pooling: true } }'
+    before = INPUT + mean * ('"mean"' in KEYED[type])
+    text = before + f'layer {{ name: "y" type: "{type}" bottom: "x" top: "y" {KEYED[type]} }}'
     nets = [settled(text, rank, 3) for rank in range(3)]
-    layers = [net.layers[1] for net in nets]
+    layers = [net.layers[-1] for net in nets]
     assert len({layer.key for layer in layers}) == 3
     assert len({layer.rng.integers(2**32) for layer in layers}) == 3
     x = np.random.default_rng(0).random((2, 4, 9, 9), np.float32) + 1
