@@ -74,7 +74,7 @@ class Operator(Generic[P]):
         inputs: Sequence[str],
         constant: Sequence[str],
         linear: Sequence[str],
-        large: bool,
+        large: bool = False,
     ) -> None:
         self.describe, self.inputs, self.constant = describe, tuple(inputs), tuple(constant)
         self.linear, self.large = tuple(linear), large
