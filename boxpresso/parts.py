@@ -341,9 +341,7 @@ class Job:
     def read(self, part: int, batch: int) -> Iterator[tuple[list[Any], Any]]:
         """The pictures of a part in groups, each with the columns that are kept; files of the next ones are read meanwhile."""
         pa = arrow()
-        group = batch * max(
-            1, A_READER // batch
-        )  # pictures whose files are read by few tasks, as each task costs some time
+        group = batch * max(1, A_READER // batch)  # pictures whose files are read by few tasks, as each costs some time
         system, folder, _ = place(self.out)
         with system.open_input_file(f"{folder}/{OWN}/plan.parquet") as file:
             rows = pa.parquet.read_table(file, filters=[("part", "=", part)])

@@ -13,9 +13,8 @@ BYTES = 3  # that one worker gets through in a nanosecond, about: the guess for 
 FIRST, LONGEST = 2, 128  # launches by one worker until all are tried again: doubled each time that all are slower
 # At each launch by all workers of what waits while it runs, whose time on the processor tells nothing of what one would need.
 SLOW_FADE = 0.998
-SHORT = (
-    10_000_000  # nanoseconds, guessed, up to which the first launch of what waits is by one worker, to know its time
-)
+# Nanoseconds, guessed, up to which the first launch of what waits is by one worker, to know its time.
+SHORT = 10_000_000
 LONG = 1_000_000  # nanoseconds from which on a launch can be interrupted
 
 
@@ -31,9 +30,8 @@ class Times:
 
     alone: float  # by one worker
     together: float  # by all, the last time
-    pause: int = (
-        FIRST  # launches by one worker after the next launch by all that is slower; FIRST: none, it is tried again
-    )
+    # Launches by one worker after the next launch by all that is slower; FIRST: none, all are tried again.
+    pause: int = FIRST
     left: int = LONGEST  # of these, until all are tried
 
 

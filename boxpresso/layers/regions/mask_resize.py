@@ -46,9 +46,8 @@ class MaskResize(Separable, type="MaskResize", param="mask_resize_param", bottom
     [[[[0.0, 0.5, 1.0, 1.0], [2.0, 2.5, 3.0, 3.0]]]]
     """
 
-    kernels = Kernels(
-        "roi_warping.cu"
-    )  # a plane is warped as a region that has all of it; all planes are channels of one image
+    # A plane is warped as a region that has all of it; all planes are channels of one image.
+    kernels = Kernels("roi_warping.cu")
     ratio = 1
     listed_for: tuple[int, ...] | None = None  # whether there are planes, and their size, that the lists are of
 
