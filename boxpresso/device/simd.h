@@ -132,6 +132,35 @@ DEVICE Columns held(Columns value) {
   return value;
 }
 
+#if defined(REPRODUCIBLE) && !defined(__FMA__) && !defined(__aarch64__)
+DEVICE Columns fused_each(const Columns& a, const Columns& b, const Columns& sum) {
+  Columns result;
+  for (int i = 0; i < COLUMNS; ++i) result[i] = fused(a[i], b[i], sum[i]);
+  return result;
+}
+#if defined(__SSE4_1__)
+// Floats by way of double, where the product is exact. To round its sum to double and then to float is to round it once, unless the
+// double lies in the middle of two floats, or the float is subnormal: then one by one.
+DEVICE Columns fused_in_double(const Columns& a, const Columns& b, const Columns& sum) {
+  Columns result;
+  __m128i twice = _mm_setzero_si128();
+  for (int i = 0; i < COLUMNS; i += 4) {
+    const __m128 x = _mm_loadu_ps((const float*)&a + i), y = _mm_loadu_ps((const float*)&b + i), z = _mm_loadu_ps((const float*)&sum + i);
+    const __m128d lower = _mm_cvtps_pd(x) * _mm_cvtps_pd(y) + _mm_cvtps_pd(z);
+    const __m128d upper = _mm_cvtps_pd(_mm_movehl_ps(x, x)) * _mm_cvtps_pd(_mm_movehl_ps(y, y)) + _mm_cvtps_pd(_mm_movehl_ps(z, z));
+    const __m128i last = (__m128i)_mm_shuffle_ps((__m128)lower, (__m128)upper, _MM_SHUFFLE(2, 0, 2, 0));
+    const __m128i first = (__m128i)_mm_shuffle_ps((__m128)lower, (__m128)upper, _MM_SHUFFLE(3, 1, 3, 1));
+    const __m128i middle = _mm_cmpeq_epi32(_mm_and_si128(last, _mm_set1_epi32(0x1fffffff)), _mm_set1_epi32(0x10000000));
+    const __m128i size = _mm_sub_epi32(_mm_slli_epi32(first, 1), _mm_set1_epi32(1));  // of 0, which is exact, the largest
+    const __m128i tiny = _mm_cmpeq_epi32(size, _mm_min_epu32(size, _mm_set1_epi32(2 * (1023 - 125) << 20)));  // below 2^-125
+    twice = _mm_or_si128(twice, _mm_or_si128(middle, tiny));
+    _mm_storeu_ps((float*)&result + i, _mm_movelh_ps(_mm_cvtpd_ps(lower), _mm_cvtpd_ps(upper)));
+  }
+  return __builtin_expect(_mm_movemask_epi8(twice), 0) ? fused_each(a, b, sum) : result;
+}
+#endif
+#endif
+
 // As kernel.h's of each lane; elsewhere than in a REPRODUCIBLE text rounded once where the machine can: a compiler that may choose
 // would choose anew in each place.
 DEVICE Columns fused(const Columns& a, const Columns& b, const Columns& sum) {
@@ -145,9 +174,10 @@ DEVICE Columns fused(const Columns& a, const Columns& b, const Columns& sum) {
   if constexpr (sizeof(Real) == 4) return (Columns)vfmaq_f32((float32x4_t)sum, (float32x4_t)a, (float32x4_t)b);
   else return (Columns)vfmaq_f64((float64x2_t)sum, (float64x2_t)a, (float64x2_t)b);
 #elif defined(REPRODUCIBLE)
-  Columns result;
-  for (int i = 0; i < COLUMNS; ++i) result[i] = fused(a[i], b[i], sum[i]);
-  return result;
+#if defined(__SSE4_1__)
+  if constexpr (sizeof(Real) == 4) return fused_in_double(a, b, sum);
+#endif
+  return fused_each(a, b, sum);
 #else
   return sum + a * b;
 #endif

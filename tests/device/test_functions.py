@@ -9,6 +9,7 @@ from decimal import Context, Decimal
 
 import numpy as np
 import pytest
+from levels import LEVELS, Level, at
 
 from boxpresso.device import Kernels, functions, open_device
 
@@ -19,6 +20,15 @@ TEXT = '#include "kernel.h"\n' + "".join(
 TEXT += """KERNEL pow_of(int n, const Real* x, const Real* z, Real* y) { GRID_LOOP(i, n) y[i] = pow(x[i], z[i]); }
 KERNEL fused_of(int n, const Real* a, const Real* b, const Real* c, Real* y) { GRID_LOOP(i, n) y[i] = fused(a[i], b[i], c[i]); }
 """
+COLUMNS = """#include "simd.h"
+KERNEL fused_of(int n, const Real* a, const Real* b, const Real* c, Real* y) {
+  GRID_LOOP(i, n / COLUMNS) {
+    const auto of = [&](const Real* from) { return *(const Columns*)(from + i * COLUMNS); };
+    *(Columns*)(y + i * COLUMNS) = fused(of(a), of(b), of(c));
+  }
+}
+"""
+SSE4 = Level("SSE4", "x86_64", "x86-64-v2", ("sse4.2", "popcnt"))
 ODD = [0.0, -0.0, 1, -1, 0.5, 2, 3, -2, np.inf, -np.inf, np.nan, 1e-45, 3e-310, 1e30, 700, -740, 2.0**60, 1e300]
 DEEP = Context(prec=60)
 # SHA-256 of what they give for `drawn`, in double and in float.
@@ -103,23 +113,51 @@ def test_float_is_the_c_librarys_double_rounded(kernels, name):
         assert np.array_equal(np.signbit(found[number]), np.signbit(rounded[number]))
 
 
-def test_a_product_and_a_sum_are_rounded_once(kernels):
-    """Against decimal, among them sums next to a tie of float, and results that are subnormal."""
+def check_rounded_once(call_fused: Callable[..., np.ndarray]) -> None:
+    """Against decimal, among them sums at a tie of floats and next to one, and results that are subnormal."""
     rng = np.random.default_rng(2)
-    a, b = (np.ldexp(rng.integers(-(2**24), 2**24, 3000), rng.integers(-90, 60, 3000)).astype(np.float32) for _ in "ab")
-    c = np.where(rng.random(3000) < 0.5, -(a.astype(np.float64) * b) * (1 + rng.integers(-3, 4, 3000) * 2.0**-24), b)
+    a, b = (np.ldexp(rng.integers(-(2**24), 2**24, 4000), rng.integers(-90, 60, 4000)).astype(np.float32) for _ in "ab")
+    c = np.where(rng.random(4000) < 0.5, -(a.astype(np.float64) * b) * (1 + rng.integers(-3, 4, 4000) * 2.0**-24), b)
+    a[:1000:4], b[:1000:4] = rng.integers(1, 2**12, (2, 250)) * 2 + 1  # halves of the last place of c
+    c[:1000:4] = rng.integers(2**24, 2**25, 250) // 2 * 2
+    a[:1000:4] *= np.exp2(-rng.integers(0, 4, 250))
+    a[1:1000:4], b[1:1000:4] = 1 + 2.0**-20, 1 - 2.0**-20  # a half less 2^-41, of which double rounds a half
+    c[1:1000:4] = rng.integers(2**24, 2**25, 250) // 2 * 2 * np.repeat([1, -1], 125)
+    a[:9], b[:9], c[:9] = 2.0**-75, 2.0**-75, np.arange(9) * 2.0**-149  # a tie of subnormal ones
+    a[9:99], b[9:99] = 2.0**-75 * (1 + 2.0**-20), 2.0**-75 * (1 - 2.0**-20)
+    c[9:99] = rng.integers(2**13, 2**22, 90) * 2.0**-149
     with np.errstate(all="ignore"):
         c = c.astype(np.float32)
     exact = Context(prec=400)
-    for x, y, z, found in zip(a.tolist(), b.tolist(), c.tolist(), call(kernels, "fused", a, b, c).tolist()):
+    ties = 0
+    for x, y, z, found in zip(a.tolist(), b.tolist(), c.tolist(), call_fused(a, b, c).tolist()):
         if not math.isfinite(z):
             continue
         wanted = exact.add(exact.multiply(Decimal(x), Decimal(y)), Decimal(z))
-        ulp = Decimal(max(2.0**-149, 2.0 ** (math.frexp(found)[1] - 24))) if math.isfinite(found) else None
-        if ulp is None:
+        if not math.isfinite(found):
             assert abs(wanted) > Decimal("3.4e38")
-        else:
-            assert abs(Decimal(found) - wanted) <= ulp / 2
+            continue
+        place = max(2.0**-149, 2.0 ** (math.frexp(found)[1] - 24))
+        off = abs(exact.subtract(Decimal(found), wanted))
+        assert off <= Decimal(place) / 2, (x, y, z)
+        if off == Decimal(place) / 2:
+            ties += 1
+            assert found / place % 2 == 0, (x, y, z)
+    assert ties > 50
+
+
+def test_a_product_and_a_sum_are_rounded_once(kernels):
+    check_rounded_once(lambda a, b, c: call(kernels, "fused", a, b, c))
+
+
+@pytest.mark.parametrize("level", [*(level for name, level in LEVELS.items() if "-" not in name), SSE4], ids=str)
+def test_products_and_sums_of_vectors_are_rounded_once(level, tmp_path):
+    """By each kind of CPU: those that have no such operation compute it in double."""
+    path = tmp_path / "fused_columns.cu"
+    path.write_text(COLUMNS)
+    with at(level):
+        kernels = Kernels(path).on(open_device("cpu", reproducible=True))
+        check_rounded_once(lambda a, b, c: call(kernels, "fused", a, b, c))
 
 
 def test_the_hosts_are_the_kernels(kernels):
