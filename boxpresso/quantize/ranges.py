@@ -66,7 +66,9 @@ class Histogram:
             self.width *= 2
             for side in (self.below, self.above):
                 side[:] = np.concatenate([side.reshape(-1, 2).sum(1), np.zeros(BINS // 2)])
-        bins = np.minimum((np.abs(flat) * (1 / self.width)).astype(np.int32), BINS - 1)
+        inverse = 1 / self.width
+        wide = np.float64 if inverse > 1e38 else flat.dtype
+        bins = np.minimum(np.multiply(np.abs(flat), inverse, dtype=wide).astype(np.int32), BINS - 1)
         if low < 0:
             self.below += np.bincount(bins[flat < 0], minlength=BINS)
         self.above += np.bincount(bins[flat > 0], minlength=BINS)

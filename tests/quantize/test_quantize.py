@@ -248,6 +248,16 @@ def test_a_percentile_and_entropy_leave_out_what_is_rare():
     assert 2 < histogram.range("entropy")[1] < 60
 
 
+@pytest.mark.parametrize("method", ["percentile", "entropy"])
+@pytest.mark.parametrize("power", [-149, -140, -120, 100])
+def test_ranges_of_the_least_and_the_largest_numbers(method, power):
+    histogram = Histogram()
+    assert histogram.add(np.ldexp(np.arange(-1000, 1001, dtype=np.float32), power))
+    assert histogram.below.sum() == histogram.above.sum() == 1000
+    for end in map(abs, histogram.range(method)):
+        assert 100 * 2.0**power < end <= 1000 * 2.0**power
+
+
 def wrong(made, message, **options):
     with pytest.raises(ModelError, match=message):
         quantised(made, **options)
