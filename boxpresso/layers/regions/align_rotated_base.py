@@ -21,7 +21,6 @@ class AlignRotated(Listed):
 
     rotated = Kernels("align_rotated.cu")
     listed = Kernels("align_rotated_lists.cu")
-    in_tiles = Kernels("align_rotated_tiles.cu")
     together = True
     columns = ("batch index", "centre x", "centre y", "width", "height", "angle")
 
@@ -99,7 +98,7 @@ class AlignRotated(Listed):
         return self.tiled and self.listed.constants["PACKED_TOGETHER"] % orientations == 0
 
     def to_tiles(self, pooled_diff: AnyArray, rows: AnyArray, diff: AnyArray, orientations: int) -> None:
-        """The features' gradient from lists of each tile's samples, and of tiles whose lists have no room by slabs."""
+        """The features' gradient from lists of each tile's samples, and of tiles whose lists have no room slab by slab."""
         if diff.size == 0:
             return
         boxes, g = self.scratch("boxes", (self.regions, 5), np.int32), self.geometry
@@ -123,8 +122,8 @@ class AlignRotated(Listed):
                 g,
             )
         if self.add_listed(tiles, lists, listed, diff):
-            blocks = tiles * self.slabs // self.in_tiles.constants["TILES_OF_A_BLOCK"] + 1
-            self.in_tiles.align_rotated_backward_tiles(blocks, given, lists, heads, rows, diff, self.clockwise, g)
+            blocks = tiles * self.slabs // self.listed.constants["TILES_OF_A_BLOCK"] + 1
+            self.listed.align_rotated_unlisted(blocks, given, lists, heads, rows, diff, self.clockwise, g)
 
     def to_regions(self, features: AnyArray, pooled_diff: AnyArray, rows: AnyArray, diff: AnyArray) -> None:
         """The regions' gradient, angle included."""

@@ -20,7 +20,6 @@ class DeformPoolingLayer(ListedBoth):
     kernels = Kernels("deform_roi.cu")
     packed = True
     slabs = Kernels("deform_roi_slabs.cu")
-    in_tiles = Kernels("deform_roi_tiles.cu")
     moves = Kernels("deform_roi_moves.cu")
     listed = Kernels("deform_roi_lists.cu")
     message = "deform_roi_pooling_param"
@@ -106,7 +105,7 @@ class DeformPoolingLayer(ListedBoth):
             return
         places, marks = self.tile_room()
         boxes = self.scratch("boxes", (self.regions, 5), np.int32)
-        self.in_tiles.deform_roi_boxes(self.regions, regions, offset, boxes, places, self.gamma, self.geometry)
+        self.listed.deform_roi_boxes(self.regions, regions, offset, boxes, places, self.gamma, self.geometry)
         tiles, lists = self.tiles(boxes, first_numbers(self.device, self.regions))
         room = self.both_room(moves)
         self.listed.deform_roi_count(tiles, lists, places, marks, room.heads, room.totals, self.geometry)
@@ -118,8 +117,8 @@ class DeformPoolingLayer(ListedBoth):
         if moves:
             self.backward_moves(boxes, places, room, features, mask, offset_diff, mask_diff)
         if diff is not None and not room.whole:
-            self.in_tiles.deform_roi_backward_tiles(
-                tiles * self.channel_slabs, top_diff, lists, marks, places, room.heads, mask, diff, self.geometry
+            self.listed.deform_roi_unlisted(
+                tiles * self.channel_slabs, room.given, lists, marks, places, room.heads, mask, diff, self.geometry
             )
 
     def backward_moves(

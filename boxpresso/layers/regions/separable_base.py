@@ -270,7 +270,7 @@ class Separable(Listed):
         diff: AnyArray | None,
         region_diff: AnyArray | None,
     ) -> None:
-        """Those of `gradients`, from lists of what each pixel gets; in passes where lists have no room."""
+        """Those of `gradients`, from lists of what each pixel gets; slab by slab where these have no room."""
         moves, g = region_diff is not None, self.geometry
         numbers = self.regions * self.pooled[0] * self.pooled[1] * self.channel_slabs * self.both.constants["SLAB"]
         self.need(
@@ -306,7 +306,7 @@ class Separable(Listed):
                 ),
             )  # fmt: skip
         if diff is not None and (moves or self.add_listed(tiles, lists, room_of_lists, diff)):
-            self.in_tiles.separable_passes(tiles * self.channel_slabs, given, lists, heads, head, *by_pixel, diff, g)
+            self.in_tiles.separable_unlisted(tiles * self.channel_slabs, given, lists, heads, head, *by_pixel, diff, g)
         if region_diff is not None:
             left_out = self.scratch("left out", (self.regions,), np.int32)
             parts = self.scratch("parts", (self.channel_slabs, self.regions, 4))
