@@ -104,7 +104,7 @@ class AlignRotated(Listed):
         boxes, g = self.scratch("boxes", (self.regions, 5), np.int32), self.geometry
         self.rotated.align_rotated_boxes(self.regions, rows, boxes, self.clockwise, g)
         tiles, lists = self.tiles(boxes, self.by_place(rows))
-        given, heads, entries, most = listed = self.lists_room()
+        packed_diff, heads, entries, most = listed = self.lists_room()
         parts = self.packed_parts
         for half, packed in enumerate((parts // 2, parts - parts // 2)):
             self.listed.align_rotated_prepare(
@@ -112,7 +112,7 @@ class AlignRotated(Listed):
                 pooled_diff,
                 rows,
                 lists,
-                given,
+                packed_diff,
                 heads,
                 entries,
                 most,
@@ -123,7 +123,7 @@ class AlignRotated(Listed):
             )
         if self.add_listed(tiles, lists, listed, diff):
             blocks = tiles * self.slabs // self.listed.constants["TILES_OF_A_BLOCK"] + 1
-            self.listed.align_rotated_unlisted(blocks, given, lists, heads, rows, diff, self.clockwise, g)
+            self.listed.align_rotated_unlisted(blocks, packed_diff, lists, heads, rows, diff, self.clockwise, g)
 
     def to_regions(self, features: AnyArray, pooled_diff: AnyArray, rows: AnyArray, diff: AnyArray) -> None:
         """The regions' gradient, angle included."""
