@@ -108,14 +108,16 @@ def merge(plan: Plan, able: Callable[[Step], bool], join: Callable[[Step, Step],
     return replace(plan, steps=tuple(step for step in steps if step is not None))
 
 
-def absorbs(what: str) -> Callable[[Step], bool]:
+def absorbs(feature: str) -> Callable[[Step], bool]:
     """Whether a step's lowering can do this, and the step does nothing after it already."""
 
     def able(step: Step) -> bool:
         later = (
-            step.halved is not None or step.activation is not None or (step.added is not None and what != "activation")
+            step.halved is not None
+            or step.activation is not None
+            or (step.added is not None and feature != "activation")
         )
-        return step.lowering is not None and what in step.lowering.absorbs and not later
+        return step.lowering is not None and feature in step.lowering.absorbs and not later
 
     return able
 

@@ -111,12 +111,12 @@ class Quantization:
                 raise ModelError(
                     f"the scales for 8 bits in {path} are of another net: its layer {name!r} is not in this one; {again}"
                 )
-        for what, sums, sum_of in (("fields", self.fields, fields_of), ("weights", self.weights, weights_of)):
+        for part, sums, sum_of in (("fields", self.fields, fields_of), ("weights", self.weights, weights_of)):
             for layer in (
                 by_name[name] for name, total in sums.items() if name in by_name and sum_of(by_name[name]) != total
             ):
                 raise ModelError(
-                    f"{layer.type} layer {layer.name!r} has other {what} than when the scales for 8 bits in {path} were made; "
+                    f"{layer.type} layer {layer.name!r} has other {part} than when the scales for 8 bits in {path} were made; "
                     f"{again}"
                 )
 
