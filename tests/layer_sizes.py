@@ -92,6 +92,7 @@ CASES: list[Case] = [
     Case("ROIAlignRotated", f"roi_align_rotated_param {{ {BINS} sampling_ratio: 2 }}", "n c h w, k 6", down=(0, 1)),
     Case("ROIPooling", f"roi_pooling_param {{ {BINS} }}", "n c h w, k 5"),
     Case("RegionPooling", f"region_pooling_param {{ {BINS} offset: 0 }}", "n c h w, k 9"),
+    Case("SpatialTransformer", "st_param { output_H: 2 output_W: 3 }", "n c h w, n 6", down=(0, 1)),
     Case("ROIWarping", f"roi_warping_param {{ {BINS} }}", "n c h w, k 5", down=(0, 1)),
     Case("RotateROIPooling", f"rotate_pooling_param {{ {BINS} }}", "n c h w, k 6, 1 3"),
     # dense
