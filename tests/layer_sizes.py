@@ -111,6 +111,9 @@ CASES: list[Case] = [
     Case("Im2col", "convolution_param { kernel_size: 3 pad: 1 }", refused={"hw": FIT}),
     Case("InnerProduct", 'inner_product_param { num_output: 4 weight_filler { type: "gaussian" } }',
          refused={"chw": "hold no elements"}),
+    Case("FcRistretto", 'inner_product_param { num_output: 4 weight_filler { type: "gaussian" } } quantization_param { '
+         "bw_params: 5 fl_params: 3 bw_layer_in: 6 fl_layer_in: 3 bw_layer_out: 8 fl_layer_out: 2 }",
+         refused={"chw": "hold no elements"}),
     Case("LSTM", RECURRENT, "n k c, n k", refused={"c": EMPTY}),
     Case("Lstm", 'lstm_param { num_output: 4 weight_filler { type: "uniform" } }', "n k c", refused={"c": EMPTY}),
     Case("LSTMUnit", "", "1 n c, 1 n 4*c, 1 n", tops=2, down=(0, 1)),
