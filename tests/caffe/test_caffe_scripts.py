@@ -556,6 +556,29 @@ def test_text_of_python_2_is_bytes(tmp_path):
     assert "bytes-like object is required" in done.stderr  # Python 3's own error, at its own line
 
 
+def test_multichannel_of_scikit_image(capsys):
+    """Functions that take channel_axis take the word that was before it; one that has the old word stays as it is."""
+    from types import SimpleNamespace
+
+    def rescale(image, scale, channel_axis=None):
+        return image, scale, channel_axis
+
+    def resize(image, size):  # which has never needed it
+        return image, size
+
+    def pyramid_reduce(image, multichannel=False):
+        return multichannel
+
+    transform = SimpleNamespace(rescale=rescale, resize=resize, pyramid_reduce=pyramid_reduce)
+    legacy.patch_transform(transform)
+    assert transform.rescale(1, 2, multichannel=True) == (1, 2, -1)
+    assert transform.rescale(1, 2, multichannel=False) == transform.rescale(1, 2) == (1, 2, None)
+    assert transform.rescale(1, 2, multichannel=True, channel_axis=0) == (1, 2, 0)
+    assert transform.resize(1, 3, multichannel=True) == (1, 3)
+    assert transform.pyramid_reduce is pyramid_reduce
+    assert "multichannel" in capsys.readouterr().err
+
+
 def test_calls_raise_their_own_errors():
     """A call that fails for another reason is made once, and its error is its own."""
     from boxpresso.caffe import text2

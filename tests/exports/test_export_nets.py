@@ -328,6 +328,13 @@ def test_what_the_file_says(tmp_path):
     assert read.opset_import[0].version == 18
     assert [i.name for i in read.graph.input] == ["data"]
     assert [o.name for o in read.graph.output] == ["found"]
+    names = [node.name for node in read.graph.node]
+    assert len(set(names)) == len(names)
+    tops = {output: node.name for node in read.graph.node for output in node.output}
+    for layer in net.layers:  # the node that writes a layer's top is called as the layer
+        if layer.param.top[0] in tops and layer.type != "Split":
+            assert tops[layer.param.top[0]] == layer.name
+    assert {"feature", "loc", "conf", "found"} <= set(names)
     assert written.nodes == len(read.graph.node)
     assert written.differences is not None
     assert max(one.largest for one in written.differences) < 1e-4

@@ -238,6 +238,14 @@ class OnnxGraph:
                 return name
         return value
 
+    def call_node(self, layer: str, value: str, since: int) -> None:
+        """Calls the node from number `since` on that writes a layer's top as the layer, unless another is called so."""
+        if any(node.name == layer for node in self.nodes):
+            return
+        for node in self.nodes[since:]:
+            if value in node.output:
+                node.name = layer
+
     @contextmanager
     def body(self) -> Iterator[list[Any]]:
         """Collects the nodes that are written inside as those of another graph."""

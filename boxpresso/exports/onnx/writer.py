@@ -244,6 +244,7 @@ def write_steps(
             taken.add(values[name])
             if value in graph.dims:
                 graph.dims[name] = graph.dims[value]
+        graph.call_node(step.name, values[step.outputs[0]], since)
     return values
 
 
@@ -299,7 +300,7 @@ def assemble(
     whole = helper.make_graph(graph.nodes, net.name or "net", inputs, outputs, initializer=graph.initializers)
     model = helper.make_model(
         whole, opset_imports=[helper.make_opsetid("", graph.opset)], ir_version=IR_VERSION,
-        producer_name="boxpresso",
+        producer_name="boxpresso", producer_version=metadata.get("boxpresso", ""),  # the command states it
     )  # fmt: skip
     helper.set_model_props(model, {name: storable(text) for name, text in metadata.items()})
     return model
