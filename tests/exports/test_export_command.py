@@ -61,6 +61,7 @@ def test_export(capsys, files, tmp_path):
         (["net.onnx", "--preprocess", "mean"], "needs --mean"),
         (["net.onnx", "--preprocess", "scale"], "needs --scale"),
         (["net.pt2", "--dynamic-batch"], "are for .onnx"),
+        (["net.pt2", "--fp16"], "are for .onnx"),
     ],
 )
 def test_what_export_refuses(capsys, files, tmp_path, words, message):
