@@ -210,7 +210,9 @@ def portions(step: Step, source: Source) -> list[Portion]:
     return result
 
 
-def in_int8(ranges: Mapping[Value, tuple[float, float]], chosen: Collection[int]) -> Callable[[Plan, Source], Plan]:
+def in_int8(
+    ranges: Mapping[Value, tuple[float, float]], chosen: Collection[int], means: Mapping[Value, tuple[float, ...]]
+) -> Callable[[Plan, Source], Plan]:
     """The pass that gives steps their form in 8 bits, and values their layout and scale.
 
     A value is stored in 8 bits where its writer can and a reader takes it so; what lies between two layouts is turned where it
@@ -223,6 +225,8 @@ def in_int8(ranges: Mapping[Value, tuple[float, float]], chosen: Collection[int]
         The least and the largest number of each value; a step that reads one without is left as it is.
     chosen
         The numbers of the layers whose steps may be in 8 bits, of those that compute sums.
+    means
+        The mean of each channel of values, where biases are to be corrected by them.
     """
 
     def form_of(step: Step, source: Source) -> Lowering | None:
@@ -262,20 +266,23 @@ def in_int8(ranges: Mapping[Value, tuple[float, float]], chosen: Collection[int]
             layouts[value] = INT8 if value in taken else LAST
         steps = [replace(step, lowering=forms.get(i, step.lowering)) for i, step in enumerate(plan.steps)]
         groups = [(*plan.steps[i].reads, *plan.steps[i].writes) for i, form in forms.items() if form.keeps_numbers]
-        return replace(plan, steps=tuple(steps), layouts=layouts, scales=scales(ranges, taken, groups))
+        return replace(plan, steps=tuple(steps), layouts=layouts, scales=scales(ranges, taken, groups, means))
 
     return choose
 
 
 def scales(
-    ranges: Mapping[Value, tuple[float, float]], values: Collection[Value], groups: Collection[Collection[Value]]
+    ranges: Mapping[Value, tuple[float, float]],
+    values: Collection[Value],
+    groups: Collection[Collection[Value]],
+    means: Mapping[Value, tuple[float, ...]],
 ) -> dict[Value, Scale]:
-    """The scale of each value; those of a group have one, which holds the ranges of all of them."""
+    """The scale of each value, with its means; those of a group have one, which holds the ranges of all of them."""
     together = {value: {value} for value in values}
     for group in groups:
         joined = set().union(*(together.get(value, {value}) for value in group))
         together.update(dict.fromkeys(joined, joined))
     return {
-        value: Scale.of(min(ranges[v][0] for v in joined), max(ranges[v][1] for v in joined))
+        value: Scale.of(min(ranges[v][0] for v in joined), max(ranges[v][1] for v in joined), means.get(value, ()))
         for value, joined in together.items()
     }

@@ -57,6 +57,8 @@ class Quantization:
         {layer: the least and the largest number of each of its tops, as it writes them}.
     layers
         {layer: LayerNote} of those that can run in 8 bits.
+    means
+        {layer: the mean of each channel of each of its tops}, where biases are corrected by them; empty where they are not.
     weights, fields
         {layer: a sum over its parameters, or over its fields}: by which another net, or a changed one, is seen.
     notes
@@ -68,6 +70,7 @@ class Quantization:
     weights: Mapping[str, int] = field(default_factory=dict)
     fields: Mapping[str, int] = field(default_factory=dict)
     notes: Mapping[str, Any] = field(default_factory=dict)
+    means: Mapping[str, Sequence[Sequence[float]]] = field(default_factory=dict)
 
     @property
     def chosen(self) -> list[str]:
@@ -86,10 +89,13 @@ class Quantization:
         """The pass that puts the chosen layers of a net in 8 bits."""
         steps = plain(source, ()).steps
         ranges: dict[Value, Range] = {}
+        means: dict[Value, tuple[float, ...]] = {}
         for step in steps:
-            ranges.update(zip(step.writes, self.ranges.get(source.layers[step.layer].name, ())))
+            name = source.layers[step.layer].name
+            ranges.update(zip(step.writes, self.ranges.get(name, ())))
+            means.update(zip(step.writes, map(tuple, self.means.get(name, ()))))
         chosen = set(self.chosen)
-        return in_int8(ranges, {i for i, layer in enumerate(source.layers) if layer.name in chosen})
+        return in_int8(ranges, {i for i, layer in enumerate(source.layers) if layer.name in chosen}, means)
 
     def check(self, layers: Sequence[Layer], path: str) -> None:
         """Raises ModelError, which names the layer, where this is not of these layers as they are."""
@@ -129,6 +135,7 @@ class Quantization:
         whole = {
             "format": FORMAT, "layers": notes, "ranges": {name: [list(r) for r in each] for name, each in self.ranges.items()},
             "weights": dict(self.weights), "fields": dict(self.fields), "notes": dict(self.notes),
+            **({"means": {name: list(map(list, each)) for name, each in self.means.items()}} if self.means else {}),
         }  # fmt: skip
         return json.dumps(whole, allow_nan=False)
 
@@ -151,7 +158,8 @@ class Quantization:
             }  # fmt: skip
             ranges = {str(name): [interval(*r) for r in each] for name, each in whole["ranges"].items()}
             weights, fields = ({str(n): int(v) for n, v in whole[which].items()} for which in ("weights", "fields"))
-            return cls(ranges, layers, weights, fields, dict(whole["notes"]))
+            means = {str(name): [channels(*m) for m in each] for name, each in whole.get("means", {}).items()}
+            return cls(ranges, layers, weights, fields, dict(whole["notes"]), means)
         except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError) as error:
             raise ModelError(
                 f"{path}: its scales for 8 bits cannot be read ({type(error).__name__}: {error}); make them anew with "
@@ -172,6 +180,14 @@ def interval(low: Any, high: Any) -> Range:
     if not (math.isfinite(low) and math.isfinite(high) and low <= high):
         raise ValueError(f"no range: from {low} to {high}")
     return low, high
+
+
+def channels(*means: Any) -> list[float]:
+    """Means of channels. Raises ValueError where they are none."""
+    result = [float(mean) for mean in means]
+    if not all(map(math.isfinite, result)):
+        raise ValueError("a mean that is not finite")
+    return result
 
 
 def weights_of(layer: Layer) -> int:

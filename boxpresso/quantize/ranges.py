@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -66,7 +66,9 @@ class Histogram:
             self.width *= 2
             for side in (self.below, self.above):
                 side[:] = np.concatenate([side.reshape(-1, 2).sum(1), np.zeros(BINS // 2)])
-        bins = np.minimum((np.abs(flat) * (1 / self.width)).astype(np.int32), BINS - 1)
+        inverse = 1 / self.width
+        wide = np.float64 if inverse > 1e38 else flat.dtype
+        bins = np.minimum(np.multiply(np.abs(flat), inverse, dtype=wide).astype(np.int32), BINS - 1)
         if low < 0:
             self.below += np.bincount(bins[flat < 0], minlength=BINS)
         self.above += np.bincount(bins[flat > 0], minlength=BINS)
@@ -117,10 +119,30 @@ def least_entropy(counts: Numpy) -> int:
     return best
 
 
-def find_ranges(
+class Measured(NamedTuple):
+    """What is known of the values of a net: {layer: of each of its tops}."""
+
+    ranges: dict[str, list[Range]]
+    means: dict[str, list[list[float]]]  # of each channel, to six digits
+
+
+def channel_means(values: Numpy) -> Numpy:
+    """The mean of each channel of (images, channels, ...), float64; without channels, nothing.
+
+    >>> channel_means(np.array([[[1.0, 3.0], [0.0, 0.5]]]))
+    array([2.  , 0.25])
+    """
+    if values.ndim < 2 or not values.size:
+        return np.zeros(0)
+    sums: Numpy = values.reshape(*values.shape[:2], -1).sum(2, dtype=np.float64).sum(0)
+    sums /= values.size // values.shape[1]
+    return sums
+
+
+def measure_values(
     net: Net, inputs: Iterable[Mapping[str, Numpy]], method: str, tell: Callable[[], None] = lambda: None
-) -> dict[str, list[Range]]:
-    """{layer: the range of each of its tops} over some inputs.
+) -> Measured:
+    """Ranges and means of what each layer writes, over some inputs.
 
     Parameters
     ----------
@@ -138,7 +160,8 @@ def find_ranges(
     ModelError
         For a value that is not finite, by the name of the layer that makes it; where nothing was given.
     """
-    found: dict[str, list[Histogram]] = {}
+    histograms: dict[str, list[Histogram]] = {}
+    sums: dict[str, list[Numpy]] = {}
     count = 0
     for count, values in enumerate(inputs, 1):
         for name, value in values.items():
@@ -151,14 +174,19 @@ def find_ranges(
                 net.forward_layer(i)
             if Trait.CHOOSES_ROWS in layer.traits or isinstance(layer.lower(net.bottoms[i], net.tops[i]), Same):
                 continue  # rows of detections or regions are never in 8 bits
-            tops = found.setdefault(layer.name, [Histogram() for _ in net.tops[i]])
-            for name, blob, histogram in zip(net.names[i][1], net.tops[i], tops):
-                if not histogram.add(np.asarray(blob.data), counts=method != "minmax"):
+            tops = histograms.setdefault(layer.name, [Histogram() for _ in net.tops[i]])
+            arrays = [np.asarray(blob.data) for blob in net.tops[i]]
+            for name, array, histogram in zip(net.names[i][1], arrays, tops):
+                if not histogram.add(array, counts=method != "minmax"):
                     raise ModelError(
                         f"{layer.type} layer {layer.name!r}: its top {name!r} has NaN or infinity for picture {count}, and no "
                         "range in 8 bits holds that; look at the weights and at how pictures are prepared (--mean, --scale)"
                     )
+            now = list(map(channel_means, arrays))
+            sums[layer.name] = [a + b for a, b in zip(sums[layer.name], now)] if layer.name in sums else now
         tell()
     if not count:
         raise ModelError(NO_PICTURES)
-    return {name: [histogram.range(method) for histogram in tops] for name, tops in found.items()}
+    means = {name: [[float(f"{m:.6g}") for m in total / count] for total in each] for name, each in sums.items()}
+    ranges = {name: [histogram.range(method) for histogram in tops] for name, tops in histograms.items()}
+    return Measured(ranges, means)

@@ -87,6 +87,26 @@ def test_onnxruntime_runs_it_in_8_bits_and_agrees(tmp_path):
     assert np.abs(theirs - ours).max() < 0.05 * size
 
 
+def test_corrected_biases_are_written_and_a_layer_without_one_gets_one():
+    ort = pytest.importorskip("onnxruntime")
+    rng = np.random.default_rng(1)
+    text = """layer { name: "x" type: "Input" top: "x" input_param { shape { dim: 1 dim: 12 dim: 5 dim: 5 } } }
+        layer { name: "a" type: "Convolution" bottom: "x" top: "a"
+                convolution_param { num_output: 20 group: 2 kernel_size: 3 bias_term: false weight_filler { type: "msra" } } }"""
+    net = Net(parse_net(text), device="cpu", seed=1)
+    means = rng.integers(0, 256, 12) * 4 / 255
+    x = np.broadcast_to(means[:, None, None], (1, 12, 5, 5)).astype(np.float32)
+    exact, apart = net.forward(x=x)["a"].copy(), {}
+    ranges = {"x": [(0.0, 4.0)], "a": [(-9.0, 9.0)]}
+    for known in ({}, {"x": [means.tolist()]}):
+        net.quantize(Quantization(ranges, {"a": LayerNote("int8")}, means=known))
+        session = ort.InferenceSession(onnx_model(net).SerializeToString(), providers=["CPUExecutionProvider"])
+        (theirs,) = session.run(["a"], {"x": x})
+        np.testing.assert_allclose(theirs, net.forward(x=x)["a"], atol=1e-5)
+        apart[bool(known)] = np.abs(theirs - exact).max()
+    assert 4 * apart[True] < apart[False]
+
+
 def test_a_file_is_written_for_a_net_in_8_bits_and_compared(tmp_path):
     pytest.importorskip("onnxruntime")
     _, narrow, _ = made()

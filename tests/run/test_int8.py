@@ -223,6 +223,45 @@ def extremes(rng: np.random.Generator) -> None:
         np.testing.assert_array_equal(net.forward(x=x)["a"][0, :, 0], sums.astype(SINGLE))
 
 
+@pytest.mark.parametrize(
+    ("kind", "field", "size"),
+    [
+        ("Convolution", field_of(37, 3, {}), (19, 9, 7)),
+        ("Convolution", field_of(36, 3, {"group": 3}), (24, 6, 6)),
+        ("Convolution", field_of(33, 3, {"group": 33}), (33, 5, 6)),
+        ("Convolution", field_of(24, 1, {"bias_term": "false"}), (3, 5, 6)),
+        ("InnerProduct", "inner_product_param { num_output: 21 }", (6, 3, 4)),
+        ("InnerProduct", "inner_product_param { num_output: 21 transpose: true }", (6, 3, 4)),
+    ],
+)
+def test_means_of_a_bottom_correct_biases(kind, field, size):
+    """Where each channel has its mean everywhere, what weights lost when they were rounded is no longer in a sum."""
+    rng = np.random.default_rng(5)
+    scale = Scale.of(-1.0, 3.0)
+    means = floats(rng.integers(0, 256, size[0]), scale).astype(np.float64)
+    x = np.broadcast_to(means[:, None, None], (2, *size)).astype(SINGLE)
+    text = inputs((2, *size)) + layer("a", kind, "x", field) + layer("b", "BatchNorm", "a", top="a")
+    net = Net(parse_net(text), device="cpu", seed=1)
+    for blobs in net.params.values():
+        for blob in blobs:
+            blob.data[...] = rng.uniform(0.1, 1.0, blob.shape)
+    net.params["a"][0].data[...] -= 0.5
+    net.params["b"][2].data[...] = 1
+    wanted = Net(parse_net(text), device="cpu", dtype=np.float64, optimize=False)
+    for name, blobs in net.params.items():
+        for blob, other in zip(wanted.params[name], blobs):
+            blob.data[...] = other.data
+    exact = wanted.forward(x=x)["a"]
+    ranges, off = {"x": [(-1.0, 3.0)], "a": [(-9.0, 9.0)], "b": [(-9.0, 9.0)]}, {}
+    for known in ({}, {"x": [means.tolist()]}):
+        net.quantize(Quantization(ranges, {"a": LayerNote(EIGHT)}, means=known))
+        off[bool(known)] = np.abs(net.forward(x=x)["a"] - exact).max()
+    weights = np.abs(np.asarray(net.params["a"][0].data)).max() / np.sqrt(0.1)  # with BatchNorm folded in, at most
+    step = scale.scale * weights / 127
+    assert off[True] < step
+    assert off[False] > 3 * step
+
+
 def test_products_of_the_largest_numbers_are_exact():
     extremes(np.random.default_rng(0))
 

@@ -109,11 +109,11 @@ class OnnxGraph:
         return self.op("DequantizeLinear", of_bytes, self.const(w.filters.steps), axis=axis)
 
     def biases(self, w: Work) -> list[str]:
-        """A layer's bias, if it has one; as whole numbers where it runs in 8 bits."""
-        if len(w.params) < 2:
-            return []
+        """A layer's bias, if it has one; as whole numbers, and what corrects its rounded weights, where it runs in 8 bits."""
         if w.filters is None or w.scale is None:
-            return [self.const(w.params[1].reshape(-1))]
+            return [self.const(w.params[1].reshape(-1))] if len(w.params) > 1 else []
+        if len(w.params) < 2 and not w.filters.bias.any():
+            return []
         steps = np.float32(w.scale.scale) * w.filters.steps.astype(np.float32)
         return [self.op("DequantizeLinear", self.const(w.filters.bias, "int32"), self.const(steps), axis=0)]
 

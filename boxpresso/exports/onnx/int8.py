@@ -63,7 +63,7 @@ class Narrow:
             return None
         weights = step.params[0].T if getattr(step.layer, "transpose", False) else step.params[0]
         bias = step.params[1].reshape(-1) if len(step.params) > 1 else None
-        return Filters(weights.reshape(len(weights), -1), bias, self.scales[step.inputs[0]])
+        return Filters(weights, bias, self.scales[step.inputs[0]])
 
 
 def quantised(graph: OnnxGraph, value: str, scale: Scale) -> str:

@@ -58,16 +58,17 @@ class Filters:
     Parameters
     ----------
     weights
-        (filters, terms), with what follows folded into them; finite.
+        (filters, channels of a group, height, width), or (filters, terms), with what follows folded into them; finite.
     bias
         (filters), or None.
     scale
-        Of the bottom.
+        Of the bottom. With its means the bias is less what the weights' rounding adds to a sum on average (Nagel et al.,
+        Data-Free Quantization Through Weight Equalization and Bias Correction, 2019).
 
     Attributes
     ----------
     weights
-        int8 from -127 to 127: the nearest whole number of steps, ties to even.
+        (filters, terms), int8 from -127 to 127: the nearest whole number of steps, ties to even.
     steps
         The step of each filter's weights, float64: its largest weight / 127, or more where its bias would not fit.
     bias
@@ -88,7 +89,8 @@ class Filters:
     """
 
     def __init__(self, weights: Numbers, bias: Numbers | None, scale: Scale) -> None:
-        weights = np.asarray(weights, np.float64)
+        shape = weights.shape
+        weights = np.asarray(weights, np.float64).reshape(len(weights), -1)
         added = np.zeros(len(weights)) if bias is None else np.asarray(bias, np.float64)
         if not (np.isfinite(weights).all() and np.isfinite(added).all()):
             raise ModelError(
@@ -100,8 +102,21 @@ class Filters:
         self.steps = np.maximum(largest / 127, least)
         self.steps[self.steps == 0] = 1
         self.weights = np.clip(np.rint(weights / self.steps[:, None]), -127, 127).astype(np.int8)
+        if scale.means:
+            added = added - mean_errors(self.weights * self.steps[:, None] - weights, shape, np.array(scale.means))
         limit = MOST - weights.shape[1] * LARGEST
         self.bias = np.clip(np.rint(added / (scale.scale * self.steps)), -limit, limit).astype(np.int32)
+
+
+def mean_errors(errors: Numbers, shape: tuple[int, ...], means: Numbers) -> Numbers:
+    """What errors of weights, (filters, terms), add to each filter's sum of a bottom whose channels have these means.
+
+    shape: that of the weights, (filters, channels of a group, ...), or (filters, terms) of all channels. Without padding.
+    """
+    channels = shape[1] if len(shape) > 2 else len(means)
+    of_groups = np.repeat(means.reshape(-1, channels), errors.shape[1] // channels, axis=1)
+    added: Numbers = (errors * np.repeat(of_groups, len(errors) // len(of_groups), axis=0)).sum(1)
+    return added
 
 
 def bounds(activation: Activation | None, top: Scale | None) -> tuple[float, float]:

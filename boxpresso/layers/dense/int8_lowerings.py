@@ -67,7 +67,8 @@ class LinearInt8(Lowering):
                 channels,
                 lambda w, factors: w * factors[:, None],
             )
-            self.known = scale, Filters(rows, total, scale)
+            shape = (channels, -1, *weights.shape[2:]) if weights.ndim == 4 else (channels, -1)
+            self.known = scale, Filters(rows.reshape(shape), total, scale)
         return self.known[1]
 
     def factors(self, filters: Filters, bottom: Scale, top: Scale | None) -> Numbers:
