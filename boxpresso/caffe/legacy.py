@@ -128,9 +128,20 @@ def wrap_lists() -> None:
         options_of(precision, threshold, *rest, **options)
 
     loadtxt.takes_lines = True  # type: ignore[attr-defined]
-    np.loadtxt, np.set_printoptions = loadtxt, set_printoptions
+    np.loadtxt, np.set_printoptions, np.load = loadtxt, set_printoptions, with_own_data(np.load)
     for name in ("savez", "savez_compressed"):
         setattr(np, name, of_any_lengths(getattr(np, name)))
+
+
+def with_own_data(load: Callable[..., Any]) -> Callable[..., Any]:
+    """numpy.load, whose arrays had their own data, so that `resize` took them; today's are views, which it refuses."""
+
+    @functools.wraps(load)
+    def wrapped(*args: Any, **options: Any) -> Any:
+        result = load(*args, **options)
+        return result.copy(order="K") if type(result) is np.ndarray and not result.flags.owndata else result
+
+    return wrapped
 
 
 def of_any_lengths(save: Callable[..., Any]) -> Callable[..., Any]:

@@ -556,6 +556,16 @@ def test_text_of_python_2_is_bytes(tmp_path):
     assert "bytes-like object is required" in done.stderr  # Python 3's own error, at its own line
 
 
+def test_arrays_of_files_own_their_data(tmp_path):
+    """ndarray.resize takes what numpy.load gives, as with the numpy of old scripts; a file that is mapped stays so."""
+    np.save(tmp_path / "mean.npy", np.arange(12.0).reshape(3, 4))
+    load = legacy.with_own_data(np.load)
+    mean = load(tmp_path / "mean.npy")
+    mean.resize((2, 3))
+    np.testing.assert_array_equal(mean, [[0, 1, 2], [3, 4, 5]])
+    assert isinstance(load(tmp_path / "mean.npy", mmap_mode="r"), np.memmap)
+
+
 def test_multichannel_of_scikit_image(capsys):
     """Functions that take channel_axis take the word that was before it; one that has the old word stays as it is."""
     from types import SimpleNamespace
