@@ -61,9 +61,14 @@ def say(what: str) -> None:
         print(f"boxpresso.caffe: {what} as it was in old versions ({FLAG}=0 turns it off)", file=sys.stderr)
 
 
+def wanted() -> bool:
+    """Whether old versions are emulated: unless BOXPRESSO_OLD_NAMES=0."""
+    return os.environ.get(FLAG) != "0"
+
+
 def install() -> None:
     """Gives the names back that are missing; whatever is there is left alone. BOXPRESSO_OLD_NAMES=0: it does nothing."""
-    if os.environ.get(FLAG) == "0":
+    if not wanted():
         return
     for name, old in STRING.items():
         if not hasattr(string, name):

@@ -556,6 +556,34 @@ def test_text_of_python_2_is_bytes(tmp_path):
     assert "bytes-like object is required" in done.stderr  # Python 3's own error, at its own line
 
 
+def test_a_script_of_2014_has_its_phase_beside_its_nets(tmp_path):
+    write(
+        tmp_path,
+        net__dot__prototxt="""layer { name: "x" type: "Input" top: "x" input_param { shape { dim: 1 dim: 2 } } }
+            layer { name: "d" type: "Dropout" bottom: "x" top: "y" }""",
+        old__dot__py="""
+            import caffe
+            caffe.Net('net.prototxt', caffe.TEST).save('weights')
+            net = caffe.Net('net.prototxt', 'weights')
+            net.set_phase_test()
+            net.set_mode_cpu()
+            print(net.phase)
+            caffe.set_phase_train()
+            net = caffe.Net('net.prototxt', 'weights')
+            print(net.phase)
+            net.set_phase_test()
+        """,
+    )
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "BOXPRESSO_DEVICE": "cpu"}
+    command = [sys.executable, "-m", "boxpresso.caffe", "old.py"]
+    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True)
+    assert done.stdout.split() == ["TEST", "TRAIN"], done.stderr[-2000:]
+    assert "without a phase is for TEST as it was in old versions" in done.stderr
+    assert "this net was made for TRAIN, which cannot change" in done.stderr
+    off = subprocess.run(command, cwd=tmp_path, env={**env, "BOXPRESSO_OLD_NAMES": "0"}, capture_output=True, text=True)
+    assert "Net needs a prototxt and a phase" in off.stderr
+
+
 def test_arrays_of_files_own_their_data(tmp_path):
     """ndarray.resize takes what numpy.load gives, as with the numpy of old scripts; a file that is mapped stays so."""
     np.save(tmp_path / "mean.npy", np.arange(12.0).reshape(3, 4))
