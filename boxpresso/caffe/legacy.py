@@ -61,9 +61,14 @@ def say(message: str) -> None:
         print(f"boxpresso.caffe: {message} as it was in old versions ({FLAG}=0 turns it off)", file=sys.stderr)
 
 
+def wanted() -> bool:
+    """Whether old versions are emulated: unless BOXPRESSO_OLD_NAMES=0."""
+    return os.environ.get(FLAG) != "0"
+
+
 def install() -> None:
     """Gives the names back that are missing; whatever is there is left alone. BOXPRESSO_OLD_NAMES=0: it does nothing."""
-    if os.environ.get(FLAG) == "0":
+    if not wanted():
         return
     for name, old in STRING.items():
         if not hasattr(string, name):
@@ -128,9 +133,20 @@ def wrap_lists() -> None:
         options_of(precision, threshold, *rest, **options)
 
     loadtxt.takes_lines = True  # type: ignore[attr-defined]
-    np.loadtxt, np.set_printoptions = loadtxt, set_printoptions
+    np.loadtxt, np.set_printoptions, np.load = loadtxt, set_printoptions, with_own_data(np.load)
     for name in ("savez", "savez_compressed"):
         setattr(np, name, of_any_lengths(getattr(np, name)))
+
+
+def with_own_data(load: Callable[..., Any]) -> Callable[..., Any]:
+    """numpy.load, whose arrays had their own data, so that `resize` took them; today's are views, which it refuses."""
+
+    @functools.wraps(load)
+    def wrapped(*args: Any, **options: Any) -> Any:
+        result = load(*args, **options)
+        return result.copy(order="K") if type(result) is np.ndarray and not result.flags.owndata else result
+
+    return wrapped
 
 
 def of_any_lengths(save: Callable[..., Any]) -> Callable[..., Any]:

@@ -19,7 +19,7 @@ from ..proto import NetParameter, files, read_net
 from ..proto.errors import ModelError, nearest
 from ..proto.hdf5 import import_h5py
 from ..proto.reading import FilePath
-from . import settings
+from . import legacy, settings
 
 PHASES = ("TRAIN", "TEST")
 Arrays = dict[str, AnyArray]
@@ -106,6 +106,37 @@ class Net(BoxpressoNet):
         net = cls.__new__(cls)
         net._build(model, None, **options)
         return net
+
+    # What pycaffe of 2014 had on a net: modes and phases of the whole program
+
+    def set_mode_cpu(self) -> None:
+        """caffe.set_mode_cpu, which is for nets that are made afterwards; this one stays where it is."""
+        settings.set_mode_cpu()
+
+    def set_mode_gpu(self) -> None:
+        """caffe.set_mode_gpu, likewise."""
+        settings.set_mode_gpu()
+
+    def set_device(self, index: int) -> None:
+        """caffe.set_device, likewise."""
+        settings.set_device(index)
+
+    def set_phase_test(self) -> None:
+        """caffe.set_phase_test. Raises RuntimeError for a net that was made for TRAIN."""
+        self._need_phase("TEST")
+        settings.set_phase_test()
+
+    def set_phase_train(self) -> None:
+        """caffe.set_phase_train. Raises RuntimeError for a net that was made for TEST."""
+        self._need_phase("TRAIN")
+        settings.set_phase_train()
+
+    def _need_phase(self, wanted: str) -> None:
+        if self.phase != wanted:
+            raise RuntimeError(
+                f"this net was made for {self.phase}, which cannot change; make it by caffe.Net(prototxt, weights, "
+                f"caffe.{wanted}), or call caffe.set_phase_{wanted.lower()}() before"
+            )
 
     # Running
 
@@ -333,6 +364,10 @@ def arguments(args: Sequence[Any], named: Mapping[str, Any]) -> tuple[Any, int, 
         if name in values:
             raise TypeError(f"Net got two values for {name!r}")
         values[name] = value
+    old = settings.phase()
+    if "network_file" in values and "weights" in values and "phase" not in values and old is not None:
+        legacy.say(f"caffe.Net(prototxt, weights) without a phase is for {PHASES[old]}")
+        values["phase"] = old
     if "network_file" not in values or "phase" not in values:
         raise TypeError("Net needs a prototxt and a phase: caffe.Net(prototxt, caffe.TEST, weights=weights)")
     file, phase, weights = values["network_file"], values["phase"], values.get("weights")

@@ -155,7 +155,7 @@ class Sources:
             Called when a top has another shape: reshapes the layers that were built before.
         """
         traits = layer.traits
-        if Trait.VIEW | Trait.ELEMENTWISE in traits:
+        if Trait.VIEW in traits:
             for name in layer.param.top:
                 if bottoms[0] in self.origin:
                     self.origin[name] = self.origin[bottoms[0]]
