@@ -294,6 +294,9 @@ class Detector:
         """The decoder and how pictures are prepared, in a line."""
         return f"{self.decoder.NAME}: {self.settings.describe()}, from a score of {self.settings.threshold:g} on"
 
+    def __repr__(self) -> str:
+        return f"Detector({self.describe()})"
+
 
 def refuse(misspelt: Mapping[str, object], function: Callable[..., Any]) -> None:
     """Raises TypeError for keywords that a function does not have, with the nearest that it has."""

@@ -110,7 +110,7 @@ def run(args: Namespace) -> int:
 
 def get(names: list[str], as_text: bool) -> int:
     """Fetches models, or lists those that can be."""
-    from ..decoders.published import fetch, published
+    from ..decoders.published import fetch, megabytes, published
 
     rows: list[dict[str, Any]] = []
     if not names:
@@ -121,7 +121,7 @@ def get(names: list[str], as_text: bool) -> int:
             cells = [
                 (
                     r["name"],
-                    f"{r['size'] / 1e6:.1f} MB",
+                    megabytes(r["size"]),
                     r["licence"] or "none stated",
                     "yes" if r["here"] else "-",
                     r["title"],
