@@ -82,6 +82,9 @@ ARCHITECTURES = {
         "mobilenet": Backbone(
             ssd.mobile, 300, 96, MOBILE, "MobileNet-SSD (names of chuanqi305's models)", {"average": 0.98}
         ),
+        "resnet18": Backbone(
+            ssd.resnet, 300, 96, VGG, "SSD over ResNet-18 (names of HolmesShuan's model)", {"average": 0.98}
+        ),
         "vgg": Backbone(ssd.vgg, 300, 257, VGG, "SSD over VGG16 (names of the paper's models)", {}),
         "small": Backbone(
             ssd.small, 128, 64, "", "a small SSD, which learns from scratch", {"average": 0.98, **SMALL_PATCHES}
@@ -96,6 +99,10 @@ ARCHITECTURES = {
             "mobilenet": Backbone(
                 partial(net, trunk=regions.MOBILE), 320, 96, MOBILE, f"{title} over MobileNet (names of chuanqi305's models)",
                 {"average": 0.98}, regions.MOBILE.stride,
+            ),
+            "resnet18": Backbone(
+                partial(net, trunk=regions.RESNET), 320, 96, VGG, f"{title} over ResNet-18 (names of HolmesShuan's model)",
+                {"average": 0.98}, regions.RESNET.stride,
             ),
             "vgg": Backbone(
                 partial(net, trunk=regions.VGG), 448, 128, VGG, f"{title} over VGG16 (names of py-faster-rcnn's models)", {},

@@ -20,7 +20,7 @@ from ..net import Net
 from ..net_spec import L, NetSpec
 from ..proto import TEST, NetParameter
 from .ssd import VOC, Task, data, evaluated, limited
-from .trunks import Writer, mobilenet, vgg16
+from .trunks import Writer, mobilenet, resnet18, vgg16
 
 ANCHORS = 9  # three scales, three ratios
 STANDARD = (
@@ -306,6 +306,10 @@ MOBILE = Trunk(
     lambda w, task: mobilenet(w, w.n.data, last=11), "MobileNet", dict(mean_value=[127.5], scale=0.007843), 16, 256,
     {"train": (2000, 300), "test": (1000, 100)}, (256, 64), mobile_head, 256, 7, MSRA,
 )  # fmt: skip
+RESNET = Trunk(
+    lambda w, task: resnet18(w, w.n.data, last=4), "ResNet18", dict(mean_value=[104, 117, 123]), 16, 256,
+    {"train": (2000, 300), "test": (1000, 100)}, (256, 64), mobile_head, 256, 7, MSRA,
+)  # fmt: skip
 VGG = Trunk(
     lambda w, task: vgg16(w, w.n.data, frozen=2 if task.still else 0), "VGG", dict(mean_value=[104, 117, 123]), 16, 512,
     {"train": (12000, 2000), "test": (6000, 300)}, (256, 128), vgg_head, 1024, 7, None,
@@ -326,7 +330,7 @@ def faster_rcnn(kind: str, size: int, width: float = 1.0, task: Task = VOC, *, t
     task
         Classes and data; its anchors are sides as parts of the input's, and ratios.
     trunk
-        `SMALL`, `MOBILE` or `VGG`.
+        `SMALL`, `MOBILE`, `RESNET` or `VGG`.
 
     Returns
     -------
