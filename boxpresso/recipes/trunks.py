@@ -1,5 +1,5 @@
 # ruff: noqa: C408  (messages are dict(name=value))
-"""What nets that are written by a program stand on: a Writer over NetSpec, and trunks: VGG16, ZF, ResNet-18, ResNet-50, MobileNet.
+"""What nets that are written by a program stand on: a Writer over NetSpec, and trunks (VGG16, ZF, ResNet-18 and 50, MobileNet).
 
 Names of layers and blobs are those of the published models, so that weights trained on ImageNet fit them.
 """
