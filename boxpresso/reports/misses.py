@@ -161,8 +161,8 @@ def fault_rows(judged: Judged, scenes: Sequence[Scene], name: Callable[[int], st
     """A row of COLUMNS for each fault: wrong detections by score, then missed objects by size; name: of a class.
 
     A detection of a high score where nothing is annotated, or another class, is often a wrong annotation. A box is in pixels of
-    its picture; what is near is the object that a wrong detection overlaps most, or the detection that comes nearest to a missed
-    object.
+    its picture; what is near is the object that a wrong detection overlaps most, or the detection that comes nearest to a
+    missed object.
     """
 
     def number(value: float, digits: int) -> str:
