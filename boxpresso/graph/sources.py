@@ -155,7 +155,7 @@ class Sources:
             Called when a top has another shape: reshapes the layers that were built before.
         """
         traits = layer.traits
-        if Trait.VIEW | Trait.ELEMENTWISE in traits:
+        if Trait.VIEW in traits:
             for name in layer.param.top:
                 if bottoms[0] in self.origin:
                     self.origin[name] = self.origin[bottoms[0]]
@@ -163,10 +163,10 @@ class Sources:
         labelled = Trait.CLASS_LABELS in traits
         if len(bottoms) < 2:
             return
-        told, rows = labelled or Trait.COMPARES in traits, blobs[bottoms[0]].shape
+        known_rows, rows = labelled or Trait.COMPARES in traits, blobs[bottoms[0]].shape
         for at, name in enumerate(bottoms[1:], 1):
             top = self.origin.get(name)
-            wanted = rows if told else layer.expects(at, rows)
+            wanted = rows if known_rows else layer.expects(at, rows)
             if top is None or wanted is None:
                 continue
             if labelled and rows:

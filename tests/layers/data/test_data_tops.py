@@ -250,3 +250,18 @@ def test_a_net_that_is_only_looked_at_draws_no_values():
     )
     assert drawn.any()
     assert not lazy.any()
+
+
+def test_a_loss_behind_a_view_tells_the_shape_of_labels():
+    text = """layer { name: "d" type: "HDF5Data" top: "data" top: "label" hdf5_data_param { batch_size: 4 } }
+        layer { name: "f" type: "Flatten" bottom: "label" top: "f" }
+        layer { name: "ip" type: "InnerProduct" bottom: "data" top: "ip" inner_product_param { num_output: 7 } }
+        layer { name: "loss" type: "EuclideanLoss" bottom: "ip" bottom: "f" top: "loss" }"""
+    net = Net(parse_net(text), data="shapes", device="cpu")
+    assert net.blobs["label"].shape == net.blobs["f"].shape == (4, 7)
+    more = text.replace("batch_size: 4", "batch_size: 64").replace("InnerProduct", "Convolution")
+    more = more.replace("inner_product_param { num_output: 7", "convolution_param { num_output: 7 kernel_size: 224")
+    fewer, shapes = survey.small(parse_net(more), "TRAIN")
+    net = Net(fewer, data=shapes, device="cpu")  # as many images as a survey takes
+    assert net.blobs["data"].shape[0] == survey.BATCH
+    assert net.blobs["label"].count == survey.BATCH * 7
