@@ -74,8 +74,8 @@ class Detect:
         pictures = [unwrapped(value) for value in batch[name]]
         texts = all(isinstance(value, str) for value in batch[name])
         dropped = {name} - ({name} if texts else set()) | {"image", "bytes"}
-        kept = {each: listed(values) for each, values in batch.items() if each not in dropped}
-        return detected(self.detector, pictures, arrow().table(kept) if kept else None)
+        columns = {each: listed(values) for each, values in batch.items() if each not in dropped}
+        return detected(self.detector, pictures, arrow().table(columns) if columns else None)
 
 
 def listed(values: Any) -> list[Any]:
@@ -160,11 +160,12 @@ def run(
         return counted
     ray = start()
     resources = ray.cluster_resources()
-    have, each, what = ("GPU", gpus, "GPUs") if gpus else ("CPU", threads, "processors")
+    have, each, units = ("GPU", gpus, "GPUs") if gpus else ("CPU", threads, "processors")
     most = int(resources.get(have, 0) / each)
     if not most or (workers or 1) > most:
         raise BoxpressoError(
-            f"{workers or 1} workers of {each:g} {what} each do not fit into this cluster, which has {resources.get(have, 0):g}"
+            f"{workers or 1} workers of {each:g} {units} each do not fit into this cluster, which has "
+            f"{resources.get(have, 0):g}"
         )
     workers = min(workers or most, len(todo))
     parts = ray.data.from_items([{"number": number} for number in todo], override_num_blocks=len(todo))

@@ -54,11 +54,11 @@ PIL = ("Image", "ImageDraw", "ImageFont", "ImageFilter", "ImageOps")  # modules 
 _said: set[str] = set()
 
 
-def say(what: str) -> None:
+def say(message: str) -> None:
     """Says once, on stderr, that something of old libraries is emulated."""
-    if what not in _said:
-        _said.add(what)
-        print(f"boxpresso.caffe: {what} as it was in old versions ({FLAG}=0 turns it off)", file=sys.stderr)
+    if message not in _said:
+        _said.add(message)
+        print(f"boxpresso.caffe: {message} as it was in old versions ({FLAG}=0 turns it off)", file=sys.stderr)
 
 
 def wanted() -> bool:
@@ -122,8 +122,8 @@ def wrap_lists() -> None:
             with open(fname, encoding="utf-8") as file:
                 lines = list(file)
         texts = [line.decode() if isinstance(line, bytes) else str(line) for line in lines]
-        kept = [text.split(comments)[0].strip() if comments else text.strip() for text in texts]
-        return np.array([text for text in kept if text], dtype)
+        stripped = [text.split(comments)[0].strip() if comments else text.strip() for text in texts]
+        return np.array([text for text in stripped if text], dtype)
 
     @functools.wraps(options_of)
     def set_printoptions(precision: Any = None, threshold: Any = None, *rest: Any, **options: Any) -> None:

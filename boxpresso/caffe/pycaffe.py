@@ -295,10 +295,10 @@ class Net(BoxpressoNet):
         if not isinstance(layer, MemoryData):
             raise RuntimeError("set_input_arrays may only be called if the first layer is a MemoryDataLayer")
         labels = labels[:, None, None, None] if np.ndim(labels) == 1 else labels
-        for what, array, shape in (("data array", data, layer.shape), ("labels array", labels, (1, 1, 1))):
+        for kind, array, shape in (("data array", data, layer.shape), ("labels array", labels, (1, 1, 1))):
             if np.ndim(array) != 4 or array.dtype != np.float32 or tuple(array.shape[1:]) != tuple(shape):
                 raise RuntimeError(
-                    f"{what} must be 4-d float32 of shape {('N', *shape)}, got {array.dtype} of {array.shape}"
+                    f"{kind} must be 4-d float32 of shape {('N', *shape)}, got {array.dtype} of {array.shape}"
                 )
         if len(data) != len(labels):
             raise RuntimeError("data and labels must have the same first dimension")
@@ -371,9 +371,9 @@ def arguments(args: Sequence[Any], named: Mapping[str, Any]) -> tuple[Any, int, 
     if "network_file" not in values or "phase" not in values:
         raise TypeError("Net needs a prototxt and a phase: caffe.Net(prototxt, caffe.TEST, weights=weights)")
     file, phase, weights = values["network_file"], values["phase"], values.get("weights")
-    for what, path in (("a prototxt", file), ("weights", weights)):
-        if not isinstance(path, (str, os.PathLike)) and not (what == "weights" and path is None):
-            raise TypeError(f"Net takes {what} as a path, got {path!r}")
+    for kind, path in (("a prototxt", file), ("weights", weights)):
+        if not isinstance(path, (str, os.PathLike)) and not (kind == "weights" and path is None):
+            raise TypeError(f"Net takes {kind} as a path, got {path!r}")
     if not isinstance(phase, (int, np.integer)) or isinstance(phase, bool):
         raise TypeError(f"Net's phase is caffe.TRAIN or caffe.TEST, got {phase!r}")
     if phase not in (0, 1):

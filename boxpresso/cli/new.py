@@ -146,10 +146,10 @@ def run(args: Namespace) -> int:
     if args.classes:
         names = sorted(read_labels(args.classes).items())
         classes = [name for _, name in names if name.lower() not in BACKGROUND]
-    told, augmentation = read_options(args.options) if args.options else ({}, {})
+    settings, augmentation = read_options(args.options) if args.options else ({}, {})
     flags = {"size": "size", "batch": "batch", "iterations": "iterations", "rate": "lr"}
     size, batch, iterations, rate = (  # what the command says comes before what the file says
-        told.get(name) if (value := getattr(args, option)) is None else value for name, option in flags.items()
+        settings.get(name) if (value := getattr(args, option)) is None else value for name, option in flags.items()
     )
     wish = Wish(
         data, out, backbone, size, classes, args.classes or "", args.format, args.train, args.test,
@@ -158,8 +158,8 @@ def run(args: Namespace) -> int:
     )  # fmt: skip
     shown: dict[str, Callable[[int, int], None]] = {}
 
-    def tell(what: str, done: int, total: int) -> None:
-        shown.setdefault(what, progress(f"new: {what}"))(done, total)
+    def tell(step: str, done: int, total: int) -> None:
+        shown.setdefault(step, progress(f"new: {step}"))(done, total)
 
     made = create(wish, tell)
     for line in made.skipped:

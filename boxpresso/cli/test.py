@@ -57,8 +57,8 @@ examples:
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Adds the arguments of the verb."""
-    for name, what in (("model", "the net, a .prototxt"), ("weights", "its weights, a .caffemodel or .h5")):
-        parser.add_argument(name, metavar=name.upper(), nargs="?", help=what)
+    for name, description in (("model", "the net, a .prototxt"), ("weights", "its weights, a .caffemodel or .h5")):
+        parser.add_argument(name, metavar=name.upper(), nargs="?", help=description)
         parser.add_argument(
             f"--{name}", f"-{name}", metavar="FILE", dest=f"{name}_option", help=f"{name}, in Caffe's words"
         )
@@ -100,10 +100,10 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     """Tests a net on a folder of VOC or COCO, or on its own data. 1 when the curves cannot be written."""
     for name in ("model", "weights"):
-        given = [value for value in (getattr(args, name), getattr(args, f"{name}_option")) if value]
-        if len(given) != 1:
-            raise arguments.WrongUse(f"{'give' if not given else 'name only once'} the {name}")
-        setattr(args, name, given[0])
+        values = [value for value in (getattr(args, name), getattr(args, f"{name}_option")) if value]
+        if len(values) != 1:
+            raise arguments.WrongUse(f"{'give' if not values else 'name only once'} the {name}")
+        setattr(args, name, values[0])
     folders = [args.voc, args.coco, args.data]
     if sum(map(bool, folders)) > 1:
         raise BoxpressoError("--voc, --coco and --data exclude each other")
@@ -253,8 +253,8 @@ def save_detections(
         to_category = {labels[label]: category for label, category in enumerate(categories, 1)}
         rows = [
             row
-            for at, scene, found in zip(used, scenes, detections)
-            for row in coco_results(found, str(scene.path), images[at], to_category)
+            for at, scene, of_scene in zip(used, scenes, detections)
+            for row in coco_results(of_scene, str(scene.path), images[at], to_category)
         ]
         files = {place: json.dumps(rows)}
     for path, text in files.items():

@@ -168,10 +168,10 @@ class Sources:
         labelled = Trait.CLASS_LABELS in traits
         if len(bottoms) < 2:
             return
-        told, rows = labelled or Trait.COMPARES in traits, blobs[bottoms[0]].shape
+        known_rows, rows = labelled or Trait.COMPARES in traits, blobs[bottoms[0]].shape
         for at, name in enumerate(bottoms[1:], 1):
             top = self.origin.get(name)
-            wanted = rows if told else layer.expects(at, rows)
+            wanted = rows if known_rows else layer.expects(at, rows)
             if top is None or wanted is None:
                 continue
             if labelled and rows:

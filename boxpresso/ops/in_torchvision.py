@@ -119,8 +119,8 @@ class RoiPool(torch.autograd.Function):  # type: ignore[misc]
         if torch.is_grad_enabled():
             options = {"output_size": ctx.size, "spatial_scale": ctx.scale, "mmcv": False, "layout": "NCHW"}
             return Backward.apply(pool, options, (True, False), grad, x, rois)[0], None, None, None
-        given = detached((grad, x, rois))
-        return roi_pool_backward(*given, ctx.size, ctx.scale, argmax=places)["x"], None, None, None
+        inputs = detached((grad, x, rois))
+        return roi_pool_backward(*inputs, ctx.size, ctx.scale, argmax=places)["x"], None, None, None
 
 
 @kernel(FORWARD)
@@ -183,8 +183,14 @@ def deform_conv2d(*args: Any) -> Any:
 @kernel(ALONE)
 def _deform_conv2d_backward(grad: Any, *args: Any) -> Any:
     (x, offset, weight, bias, mask), options = taps(*args)
-    found = operators.deform_conv2d_backward(grad, x, offset, weight, bias, mask=mask, **options)
-    return found["x"], found["weight"], found["offset"], found.get("mask", torch.zeros_like(args[3])), found["bias"]
+    gradients = operators.deform_conv2d_backward(grad, x, offset, weight, bias, mask=mask, **options)
+    return (
+        gradients["x"],
+        gradients["weight"],
+        gradients["offset"],
+        gradients.get("mask", torch.zeros_like(args[3])),
+        gradients["bias"],
+    )
 
 
 def alone(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -315,12 +315,19 @@ class Quantizer:
         ]  # fmt: skip
 
     def corrected(self, scales: Quantization, measured: Measured) -> Quantization:
-        """With biases less what rounded weights add on average, where all layers in 8 bits are nearer to float so."""
+        """With corrected biases, with steps of channels' own, or both, where all layers in 8 bits are nearer to float so."""
         count = min(FEW, len(self.inputs))
-        other = replace(scales, means=measured.means)
-        plain, less = self.off(scales, count), self.off(other, count)
-        self.tell(f"error with all layers in 8 bits: {plain:.3g}, with corrected biases {less:.3g}")
-        return other if less < plain else scales
+        ways = {
+            "plain": scales,
+            "corrected biases": replace(scales, means=measured.means),
+            "channels equalised": replace(scales, maxima=measured.maxima),
+            "both": replace(scales, means=measured.means, maxima=measured.maxima),
+        }
+        errors = {name: self.off(each, count) for name, each in ways.items()}
+        self.tell(
+            "error with all layers in 8 bits: " + ", ".join(f"{name} {error:.3g}" for name, error in errors.items())
+        )
+        return ways[min(errors, key=errors.__getitem__)]
 
     def with_errors(self, scales: Quantization) -> Quantization:
         """With the error of each layer: of the outputs when it alone is in 8 bits."""

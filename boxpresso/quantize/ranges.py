@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -124,6 +125,7 @@ class Measured(NamedTuple):
 
     ranges: dict[str, list[Range]]
     means: dict[str, list[list[float]]]  # of each channel, to six digits
+    maxima: dict[str, list[list[float]]]
 
 
 def channel_means(values: Numpy) -> Numpy:
@@ -137,6 +139,19 @@ def channel_means(values: Numpy) -> Numpy:
     sums: Numpy = values.reshape(*values.shape[:2], -1).sum(2, dtype=np.float64).sum(0)
     sums /= values.size // values.shape[1]
     return sums
+
+
+def channel_maxima(values: Numpy) -> Numpy:
+    """The largest number of each channel, float64; without channels, nothing."""
+    if values.ndim < 2 or not values.size:
+        return np.zeros(0)
+    maxima: Numpy = values.reshape(*values.shape[:2], -1).max(2).max(0).astype(np.float64)
+    return maxima
+
+
+def joined(function: np.ufunc, one: Numpy, other: Numpy) -> Numpy:
+    """A function of two pictures' numbers of channels; nothing, where one picture has more than the other."""
+    return function(one, other) if one.shape == other.shape else np.zeros(0)
 
 
 def measure_values(
@@ -162,6 +177,7 @@ def measure_values(
     """
     histograms: dict[str, list[Histogram]] = {}
     sums: dict[str, list[Numpy]] = {}
+    most: dict[str, list[Numpy]] = {}
     count = 0
     for count, values in enumerate(inputs, 1):
         for name, value in values.items():
@@ -182,11 +198,13 @@ def measure_values(
                         f"{layer.type} layer {layer.name!r}: its top {name!r} has NaN or infinity for picture {count}, and no "
                         "range in 8 bits holds that; look at the weights and at how pictures are prepared (--mean, --scale)"
                     )
-            now = list(map(channel_means, arrays))
-            sums[layer.name] = [a + b for a, b in zip(sums[layer.name], now)] if layer.name in sums else now
+            name, means, maxima = layer.name, list(map(channel_means, arrays)), list(map(channel_maxima, arrays))
+            sums[name] = list(map(partial(joined, np.add), sums[name], means)) if name in sums else means
+            most[name] = list(map(partial(joined, np.maximum), most[name], maxima)) if name in most else maxima
         tell()
     if not count:
         raise ModelError(NO_PICTURES)
-    means = {name: [[float(f"{m:.6g}") for m in total / count] for total in each] for name, each in sums.items()}
+    shown = {name: [[float(f"{m:.6g}") for m in total / count] for total in each] for name, each in sums.items()}
+    largest = {name: [each.tolist() for each in tops] for name, tops in most.items()}
     ranges = {name: [histogram.range(method) for histogram in tops] for name, tops in histograms.items()}
-    return Measured(ranges, means)
+    return Measured(ranges, shown, largest)

@@ -203,7 +203,7 @@ class Made:
         return ARCHITECTURES[self.wish.kind]
 
 
-def create(wish: Wish, tell: Tell = lambda what, done, all: None) -> Made:
+def create(wish: Wish, tell: Tell = lambda step, done, all: None) -> Made:
     """Writes the folder, as a whole or not at all.
 
     Parameters
@@ -341,9 +341,9 @@ def write_texts(made: Made, weights: Weights | None, folder: Path, boxes: np.nda
         still=weights is not None and bool(backbone.stride), **(backbone.task | wish.augmentation),
     )  # fmt: skip
     if backbone.stride:  # of at most some thousand objects
-        some = boxes[:: max(1, len(boxes) // FITTED)]
+        sample = boxes[:: max(1, len(boxes) // FITTED)]
         anchors = regions.fit_anchors(
-            some, made.size, backbone.stride, lambda a: float((overlaps(some, a) >= 0.5).mean())
+            sample, made.size, backbone.stride, lambda a: float((overlaps(sample, a) >= 0.5).mean())
         )
         task = replace(task, anchors=anchors)
     nets = {kind: backbone.net(kind, made.size, task=task).to_proto() for kind in ("train", "test", "deploy")}

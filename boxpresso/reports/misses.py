@@ -91,10 +91,10 @@ def best_score(curves: Mapping[int, Curve]) -> tuple[float, float]:
     right = np.concatenate([curve.right for curve in curves.values()])
     truths = sum(curve.truths for curve in curves.values())
     order = np.argsort(-scores, kind="stable")
-    found, scores = np.cumsum(right[order]), scores[order]
-    if not len(found) or not truths or not found[-1]:
+    right_so_far, scores = np.cumsum(right[order]), scores[order]
+    if not len(right_so_far) or not truths or not right_so_far[-1]:
         return 0.0, 0.0
-    f1 = 2 * found / (np.arange(1, len(found) + 1) + truths)
+    f1 = 2 * right_so_far / (np.arange(1, len(right_so_far) + 1) + truths)
     ends = np.append(scores[1:] != scores[:-1], True)  # a score takes all detections that have it
     best = int(np.argmax(np.where(ends, f1, -1)))
     return float(scores[best]), float(f1[best])
@@ -128,8 +128,8 @@ def judge_pictures(
     missed: list[Fault] = []
     false: list[Fault] = []
     right = 0
-    for number, (found, scene) in enumerate(zip(detections, scenes)):
-        rows = np.array(detection_rows(found), float).reshape(-1, 6)
+    for number, (of_picture, scene) in enumerate(zip(detections, scenes)):
+        rows = np.array(detection_rows(of_picture), float).reshape(-1, 6)
         rows = rows[np.argsort(-rows[:, 1], kind="stable")]
         true = np.array(truth_rows(scene), float).reshape(-1, 6)
         good, bad, lost = judge_picture(number, rows, true, (scene.width * scene.height) or 1, overlap, score)

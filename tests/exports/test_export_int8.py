@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -105,6 +107,34 @@ def test_corrected_biases_are_written_and_a_layer_without_one_gets_one():
         np.testing.assert_allclose(theirs, net.forward(x=x)["a"], atol=1e-5)
         apart[bool(known)] = np.abs(theirs - exact).max()
     assert 4 * apart[True] < apart[False]
+
+
+def test_channels_with_steps_of_their_own_are_written_into_weights():
+    ort = pytest.importorskip("onnxruntime")
+    rng = np.random.default_rng(1)
+    text = """layer { name: "x" type: "Input" top: "x" input_param { shape { dim: 1 dim: 8 dim: 9 dim: 9 } } }
+        layer { name: "a" type: "Convolution" bottom: "x" top: "a"
+                convolution_param { num_output: 16 kernel_size: 3 bias_filler { value: 0.1 } weight_filler { type: "msra" } } }
+        layer { name: "s" type: "Scale" bottom: "a" top: "a" scale_param { bias_term: true } }
+        layer { name: "r" type: "ReLU" bottom: "a" top: "a" }
+        layer { name: "b" type: "Convolution" bottom: "a" top: "b"
+                convolution_param { num_output: 8 group: 2 kernel_size: 1 weight_filler { type: "msra" } } }"""
+    net = Net(parse_net(text), device="cpu", seed=1)
+    net.params["s"][0].data[...] = sizes = 2.0 ** -(np.arange(16) % 6)
+    net.params["b"][0].data[...] /= (
+        sizes.reshape(2, 1, 8).repeat(4, 1).reshape(8, 8, 1, 1)
+    )  # small channels count as much
+    inputs = [{"x": rng.standard_normal((1, 8, 9, 9)).astype(np.float32)} for _ in range(4)]
+    exact, apart = net.forward(**inputs[0])["b"].copy(), {}
+    scales = quantize(net, inputs, speed=False, drop=1.0)
+    assert scales.maxima
+    for each in (replace(scales, maxima={}), scales):
+        net.quantize(each)
+        session = ort.InferenceSession(onnx_model(net).SerializeToString(), providers=["CPUExecutionProvider"])
+        (theirs,) = session.run(["b"], inputs[0])
+        np.testing.assert_allclose(theirs, net.forward(**inputs[0])["b"], atol=0.02 * np.abs(exact).max())
+        apart[bool(each.maxima)] = np.linalg.norm(theirs - exact) / np.linalg.norm(exact)
+    assert apart[True] < 0.6 * apart[False], apart
 
 
 def test_a_file_is_written_for_a_net_in_8_bits_and_compared(tmp_path):

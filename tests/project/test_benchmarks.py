@@ -19,7 +19,7 @@ pytestmark = pytest.mark.later
 
 sys.path.insert(0, str(ROOT))
 from benchmarks import __main__ as bench  # noqa: E402
-from benchmarks import acceptance, anywhere, cases, report, worker  # noqa: E402
+from benchmarks import acceptance, anywhere, cases, formulas, report, worker  # noqa: E402
 from boxpresso import ops  # noqa: E402
 
 NET = """
@@ -154,27 +154,57 @@ def test_the_acceptance_has_every_operator():
 
 
 def test_errors_are_found_by_the_acceptance():
+    """Accepted is ten times the peer's error, whatever that is; one that is all to one side is not, nor a peer of other numbers."""
     rng = np.random.default_rng(0)
     exact = rng.standard_normal(1000)
-    for off, dtype, said in (
-        (0 * exact, np.float32, "strict"), (1e-6 * rng.standard_normal(1000), np.float32, "strict"),
-        (1e-4 * rng.standard_normal(1000), np.float32, "accepted"), (1e-4 * rng.standard_normal(1000), np.float16, "strict"),
-        (1e-2 * rng.standard_normal(1000), np.float16, "FAILED"), (np.full(1000, 1e-6), np.float32, "FAILED"),
+    noise = [rng.standard_normal(1000) for _ in range(2)]
+    for ours, peer, said in (
+        (1e-6, 1e-6, "accepted"), (9e-6, 1e-6, "accepted"), (1.2e-5, 1e-6, "FAILED"), (9e-3, 1e-3, "accepted"), (0, 0, "accepted"),
+        (0, 1e-6, "accepted"), (1e-9, 0, "FAILED"), (1e-6, 2e-2, "FAILED"),
     ):  # fmt: skip
-        assert acceptance.verdict(*acceptance.differences(exact + off, exact), np.dtype(dtype)) == said
+        errors = [acceptance.differences(exact + size * off, exact) for size, off in zip((ours, peer), noise)]
+        ratio, result = acceptance.verdict(*errors)
+        assert result == said
+        assert ratio == pytest.approx(ours / peer if peer else (np.inf if ours else 0), rel=0.1)
+    aside = acceptance.differences(exact + np.abs(noise[0]) * 1e-6, exact)
+    assert acceptance.verdict(aside, acceptance.differences(exact + 1e-6 * noise[1], exact))[1] == "FAILED"
     with pytest.raises(ValueError, match="NaN"):
         acceptance.differences(np.where(exact > 0, exact, np.nan), exact)
 
 
-@pytest.mark.slow
-def test_every_operator_is_accepted_on_a_small_map(monkeypatch):
+def test_every_operator_has_a_peer():
+    assert set(formulas.PEERS) == set(acceptance.OPERATORS)
+
+
+@pytest.mark.parametrize("name", ["roi_align_rotated", "prroi_pool"])
+def test_an_operator_is_accepted_and_a_wrong_one_is_not(monkeypatch, name):
+    pytest.importorskip("torch", reason="torch is not installed")
     monkeypatch.setattr(acceptance, "SHAPES", acceptance.SHAPES[-1:])
-    for name in acceptance.OPERATORS:
-        rows = [(line, said) for line, said in acceptance.rows_of(name, True) if said]
-        assert {kind for kind in acceptance.NAMES.values() for line, _ in rows if f" {kind} " in line} == {
-            "float32", "float16", "bfloat16",
-        }  # fmt: skip
-        assert not [line for line, said in rows if said == "FAILED"]
+    assert {said for _, said, _ in acceptance.rows_of(name, True)} == {"accepted"}
+    right = acceptance.run
+
+    def wrong(*args):
+        return {key: value * np.float32(1.01) for key, value in right(*args).items()}
+
+    monkeypatch.setattr(acceptance, "run", wrong)
+    monkeypatch.setattr(acceptance, "NAMES", {np.dtype(np.float32): "float32"})
+    assert {said for _, said, _ in acceptance.rows_of(name, True)} == {"FAILED"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", acceptance.OPERATORS)
+def test_every_operator_is_accepted_on_a_small_map(monkeypatch, name):
+    for module in ("torch", formulas.PEERS[name][0].lower().replace("opencv", "cv2").replace("formula", "torch")):
+        try:
+            __import__(module)
+        except (ImportError, RuntimeError) as error:
+            pytest.skip(f"{module}: {error}")
+    monkeypatch.setattr(acceptance, "SHAPES", acceptance.SHAPES[-1:])
+    rows = [(line, said) for line, said, _ in acceptance.rows_of(name, True) if said]
+    assert {kind for kind in acceptance.NAMES.values() for line, _ in rows if f" {kind} " in line} == {
+        "float32", "float16", "bfloat16",
+    }  # fmt: skip
+    assert not [line for line, said in rows if said == "FAILED"]
 
 
 TRIED = """\

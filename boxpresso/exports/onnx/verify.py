@@ -65,8 +65,8 @@ def onnxruntime_runner(model: bytes) -> Runner:
     names, wanted = [o.name for o in session.get_outputs()], {i.name for i in session.get_inputs()}
 
     def run(inputs: Mapping[str, Numpy]) -> Arrays:
-        given = {name: np.asarray(values, np.float32) for name, values in inputs.items() if name in wanted}
-        return dict(zip(names, session.run(None, given)))
+        arrays = {name: np.asarray(values, np.float32) for name, values in inputs.items() if name in wanted}
+        return dict(zip(names, session.run(None, arrays)))
 
     return run
 
@@ -79,8 +79,8 @@ def openvino_runner(model: bytes) -> Runner:
     compiled = core.compile_model(core.read_model(model), "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
 
     def run(inputs: Mapping[str, Numpy]) -> Arrays:
-        given = {i.any_name: np.asarray(inputs[i.any_name], np.float32) for i in compiled.inputs}
-        result = compiled(given)
+        arrays = {i.any_name: np.asarray(inputs[i.any_name], np.float32) for i in compiled.inputs}
+        result = compiled(arrays)
         return {name: np.asarray(result[o]) for o in compiled.outputs for name in o.names}
 
     return run
@@ -226,9 +226,9 @@ def compare(
     outputs: the blobs that the file gives, None for the outputs of the net; half: whether its weights have 16 bits.
     """
     wanted = forward(net, inputs, outputs)
-    found = run(inputs)
+    made = run(inputs)
     limit = ROUNDED if net.quantization is not None else HALF if half else LIMIT
-    differences = [apart(name, values, of_name(found, name, net), limit) for name, values in wanted.items()]
+    differences = [apart(name, values, of_name(made, name, net), limit) for name, values in wanted.items()]
     if any(d.missing for d in differences):
         moved = nudged(net, inputs, seed, outputs)
         for one in differences:
@@ -237,8 +237,8 @@ def compare(
     return differences
 
 
-def of_name(found: Arrays, name: str, net: Net) -> Numpy:
-    return found[f"{name}_out" if name in net.inputs else name]
+def of_name(outputs: Arrays, name: str, net: Net) -> Numpy:
+    return outputs[f"{name}_out" if name in net.inputs else name]
 
 
 def forward(net: Net, inputs: Mapping[str, Numpy], outputs: Sequence[str] | None) -> Arrays:

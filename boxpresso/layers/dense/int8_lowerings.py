@@ -74,6 +74,8 @@ class LinearInt8(Lowering):
     def factors(self, filters: Filters, bottom: Scale, top: Scale | None) -> Numbers:
         """What a sum of each filter is multiplied by."""
         factors = filters.steps * bottom.scale / (top.scale if top else 1.0)
+        if top and top.factors:
+            factors = factors / np.array(top.factors)
         return padded_to(self.device, np.clip(factors, 0, np.finfo(np.float32).max), np.float32)
 
 
