@@ -83,7 +83,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--test-share", metavar="S", type=part, help=text)
     add("--leave-out-others", action="store_true", help="leave out objects of classes that --classes does not name")
     add("--strict", action="store_true", help="end at the first picture that cannot be used, in place of skipping it")
-    text = "size, batch, iterations, rate and [augmentation] as TOML, such as the options.toml of a folder that was written"
+    text = "size, batch, iterations, rate, [augmentation], [class_weights] as TOML, such as a written folder's options.toml"
     add("--options", metavar="FILE", help=text)
     add("--batch", metavar="N", type=arguments.positive, help="pictures in an iteration (default: by the backbone)")
     text = "how long to train (default: by the number of pictures)"
@@ -149,7 +149,7 @@ def run(args: Namespace) -> int:
     if args.classes:
         names = sorted(read_labels(args.classes).items())
         classes = [name for _, name in names if name.lower() not in BACKGROUND]
-    settings, augmentation = read_options(args.options) if args.options else ({}, {})
+    settings, augmentation, weights = read_options(args.options) if args.options else ({}, {}, {})
     flags = {"size": "size", "batch": "batch", "iterations": "iterations", "rate": "lr"}
     size, batch, iterations, rate = (  # what the command says comes before what the file says
         settings.get(name) if (value := getattr(args, option)) is None else value for name, option in flags.items()
@@ -157,7 +157,7 @@ def run(args: Namespace) -> int:
     wish = Wish(
         data, out, backbone, size, classes, args.classes or "", args.format, args.train, args.test,
         args.test_share, args.seed, args.leave_out_others, args.weights, batch, iterations, rate, args.strict,
-        args.force, args.kind, augmentation,
+        args.force, args.kind, augmentation, weights,
     )  # fmt: skip
     shown: dict[str, Callable[[int, int], None]] = {}
 

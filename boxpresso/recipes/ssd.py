@@ -100,6 +100,8 @@ class Task:
         How much a picture is shrunk in training, at most; 1 is not at all.
     patches
         The smallest part of a picture that is cut out in training.
+    class_weights
+        What the loss of each label counts for, the background first; empty: 1.
     mirror, distort
         Whether pictures are mirrored in training, and their brightness, contrast, hue and saturation changed.
     records
@@ -125,6 +127,12 @@ class Task:
     average: float | None = None
     still: bool = False
     anchors: tuple[tuple[float, ...], tuple[float, ...]] | None = None
+    class_weights: tuple[float, ...] = ()
+
+    @property
+    def weighted(self) -> dict[str, Any]:
+        """The fields of a loss_param with which labels count so."""
+        return dict(weight_by_label_freqs=True, class_weighting=list(self.class_weights)) if self.class_weights else {}
 
 
 VOC = Task()
@@ -301,7 +309,8 @@ def finish(w: Writer, heads: list[Head], task: Task, kernel: int = 3) -> NetSpec
     if w.train:
         n.mbox_loss = L.MultiBoxLoss(
             n.mbox_loc, n.mbox_conf, n.mbox_priorbox, n.label,
-            include=dict(phase=TRAIN), propagate_down=[True, True, False, False], loss_param=dict(normalization="VALID"),
+            include=dict(phase=TRAIN), propagate_down=[True, True, False, False],
+            loss_param=dict(normalization="VALID") | task.weighted,
             multibox_loss_param=dict(
                 loc_loss_type="SMOOTH_L1", conf_loss_type="SOFTMAX", loc_weight=1, num_classes=classes, share_location=True,
                 match_type="PER_PREDICTION", overlap_threshold=0.5, use_prior_for_matching=True, background_label_id=0,
