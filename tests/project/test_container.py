@@ -1,4 +1,8 @@
-"""The Containerfile by hadolint, and the image that Podman builds of it: its server, and its command line."""
+"""The Containerfile by hadolint, and the image that Podman builds of it: its server, and its command line.
+
+Both run by `buildah run` in a chroot, as the image's user with its environment and its entry point: Podman's containers need
+limits and namespaces that a machine of a CI may not give.
+"""
 
 from __future__ import annotations
 
@@ -70,11 +74,11 @@ def podman(*words: object, **more) -> str:
 @pytest.fixture(scope="module")
 def image(tmp_path_factory):
     """The name of the image, built for this CPU's level alone, on a Debian that debootstrap makes of packages."""
-    for program in ("podman", *(() if BASE else ("debootstrap",))):
+    for program in ("podman", "buildah", *(() if BASE else ("debootstrap",))):
         if shutil.which(program) is None:
             pytest.skip(f"there is no {program} on this machine: apt install {program}")
     if os.geteuid() != 0:
-        pytest.skip("debootstrap and Podman's chroots need root")
+        pytest.skip("debootstrap and chroots need root")
     base, name = BASE or f"localhost/boxpresso-base:{os.getpid()}", f"localhost/boxpresso-test:{os.getpid()}"
     try:
         if not BASE:
@@ -102,7 +106,19 @@ def image(tmp_path_factory):
             subprocess.run(["podman", "rmi", "-f", each], capture_output=True, check=False)
 
 
-RUN = ("run", "--network=host", "--ulimit=host", "--volume", f"{ROOT / 'examples'}:/examples:ro")
+@pytest.fixture
+def inside(image):
+    """The words that run a program in a container of the image; the last of them are its entry point."""
+    name = subprocess.run(["buildah", "from", image], capture_output=True, text=True, check=True).stdout.strip()
+    try:
+        said = subprocess.run(["buildah", "inspect", name], capture_output=True, text=True, check=True).stdout
+        mounted = f"--volume={ROOT / 'examples'}:/examples:ro"
+        run = ["buildah", "run", "--isolation=chroot", "--network=host", mounted, name, "--"]
+        yield run, json.loads(said)["OCIv1"]["config"]["Entrypoint"]
+    finally:
+        subprocess.run(["buildah", "rm", name], capture_output=True, check=False)
+
+
 SHAPES = (
     "/examples/shapes/deploy.prototxt",
     "/examples/shapes/shapes.caffemodel",
@@ -112,35 +128,45 @@ SHAPES = (
 
 
 @pytest.mark.sweep
-def test_the_command_line_finds_boxes_in_a_container(image):
-    said = podman(*RUN, "--rm", image, "detect", *SHAPES, "/examples/shapes/scene.png", "--json")
-    assert {each["class_name"] for each in json.loads(said)["detections"]} == {"circle", "box", "triangle"}
-    assert "c++" not in podman(*RUN, "--rm", "--entrypoint", "ls", image, "/usr/bin").split()
-    assert podman(*RUN, "--rm", "--entrypoint", "id", image, "-un").strip() == "boxpresso"
+def test_the_command_line_finds_boxes_in_a_container(inside):
+    run, entry = inside
+
+    def said(*words: str) -> str:
+        done = subprocess.run([*run, *words], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    (result,) = json.loads(said(*entry, "detect", *SHAPES, "/examples/shapes/scene.png", "--json"))
+    assert {each["class_name"] for each in result["detections"]} == {"circle", "box", "triangle"}
+    assert "c++" not in said("ls", "/usr/bin").split()
+    assert said("id", "-un").strip() == "boxpresso"
 
 
 @pytest.mark.sweep
-def test_the_server_finds_boxes_in_a_container(image):
+def test_the_server_finds_boxes_in_a_container(inside):
+    run, entry = inside
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    started = podman(*RUN, "--detach", image, "serve", *SHAPES, "--host", "0.0.0.0", "--port", port).strip()
-    try:
-        picture = (ROOT / "examples" / "shapes" / "scene.png").read_bytes()
-        end = time.monotonic() + 120
-        while True:
-            try:
-                with urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=10) as answer:
-                    assert json.load(answer)["status"] == "ok"
-                break
-            except OSError:
-                assert time.monotonic() < end, podman("logs", started)
-                time.sleep(0.2)
-        request = urllib.request.Request(
-            f"http://127.0.0.1:{port}/api/detect", picture, {"Content-Type": "image/png"}, method="POST"
-        )
-        with urllib.request.urlopen(request, timeout=60) as answer:
-            found = json.load(answer)["detections"]
-        assert {each["class_name"] for each in found} == {"circle", "box", "triangle"}
-    finally:
-        subprocess.run(["podman", "rm", "-f", started], capture_output=True, check=False)
+    words = [*run, *entry, "serve", *SHAPES, "--host", "0.0.0.0", "--port", str(port)]
+    with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as server:
+        try:
+            picture = (ROOT / "examples" / "shapes" / "scene.png").read_bytes()
+            end = time.monotonic() + 120
+            while True:
+                assert server.poll() is None, server.stderr.read()
+                try:
+                    with urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=10) as answer:
+                        assert json.load(answer)["status"] == "ok"
+                    break
+                except OSError:
+                    assert time.monotonic() < end
+                    time.sleep(0.2)
+            request = urllib.request.Request(
+                f"http://127.0.0.1:{port}/api/detect", picture, {"Content-Type": "image/png"}, method="POST"
+            )
+            with urllib.request.urlopen(request, timeout=60) as answer:
+                found = json.load(answer)["detections"]
+            assert {each["class_name"] for each in found} == {"circle", "box", "triangle"}
+        finally:
+            server.terminate()
