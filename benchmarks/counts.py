@@ -59,7 +59,7 @@ MACHINES = {"H200": (4.3e12, 67e12), "T4": (0.32e12, 8.1e12)}
 REGISTERS, SHARED, RESIDENT, BLOCKS = 65536, 228 << 10, 2048, 32  # of a Hopper multiprocessor
 # What makes the tiles whose lists have no room: at these shapes there are none, and its blocks end at once.
 IDLE = (
-    "align_rotated_backward_tiles", "deform_roi_backward_tiles", "deform_roi_moves_rest", "separable_moves", "separable_passes",
+    "align_rotated_unlisted", "deform_roi_unlisted", "deform_roi_moves_rest", "separable_moves", "separable_unlisted",
 )  # fmt: skip
 RESERVED = 1 << 10  # bytes of shared memory that each block takes besides
 

@@ -257,10 +257,10 @@ class Detector:
         ...     print(found.image, len(found))
         """
         refuse(misspelt, Detector.each)
-        given: dict[str, Any] = {"threshold": threshold, "overlap": overlap, "classes": classes}
+        settings: dict[str, Any] = {"threshold": threshold, "overlap": overlap, "classes": classes}
         pictures = frames_of(source, every) if isinstance(source, (str, os.PathLike)) else iter(source)
         while group := list(islice(pictures, max(1, batch))):
-            yield from self.batch(group, **given)
+            yield from self.batch(group, **settings)
 
     def changed(self, threshold: float | None = None, overlap: float | None = None) -> Settings:
         """The settings with others for one call. Raises BoxpressoError for an overlap where nothing suppresses."""
@@ -274,9 +274,9 @@ class Detector:
         self, detections: Detections, pixels: Numpy, picture: ImageLike, classes: Sequence[int | str] | None
     ) -> Detections:
         """Checked detections of the classes, with the picture that they are of."""
-        kept = pixels if hasattr(picture, "read") else picture  # a file has been read to its end
-        found = replace(self.checked(detections, pixels), image=kept)
-        return found if classes is None else found.filter(labels=classes)
+        original = pixels if hasattr(picture, "read") else picture  # a file has been read to its end
+        finished = replace(self.checked(detections, pixels), image=original)
+        return finished if classes is None else finished.filter(labels=classes)
 
     def checked(self, detections: Detections, picture: Numpy) -> Detections:
         """Detections with names, best first, clipped to the picture, without those that are not finite; a warning says how
@@ -293,6 +293,9 @@ class Detector:
     def describe(self) -> str:
         """The decoder and how pictures are prepared, in a line."""
         return f"{self.decoder.NAME}: {self.settings.describe()}, from a score of {self.settings.threshold:g} on"
+
+    def __repr__(self) -> str:
+        return f"Detector({self.describe()})"
 
 
 def refuse(misspelt: Mapping[str, object], function: Callable[..., Any]) -> None:
@@ -450,12 +453,12 @@ def run(
 ) -> dict[str, Numpy]:
     """The net's outputs (and the named blobs) for one picture; see `detect`."""
     decoder = recognise(net)
-    given = {"mean": mean, "scale": scale, "swap_rb": swap_rb, "size": size}
+    settings = {"mean": mean, "scale": scale, "swap_rb": swap_rb, "size": size}
     if isinstance(decoder, (RowsDecoder, FasterRcnn)):
-        inputs: dict[str, Any] = decoder.inputs(as_pixels(image), decoder.settings.given(**given))
+        inputs: dict[str, Any] = decoder.inputs(as_pixels(image), decoder.settings.given(**settings))
     else:
         name, channels, width, height = picture_input(net, size)
-        used = Settings().given(**given)
+        used = Settings().given(**settings)
         inputs = {
             name: input_array(image, channels, width, height, mean=used.mean, scale=used.scale, swap_rb=used.swap_rb)
         }

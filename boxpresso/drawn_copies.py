@@ -38,7 +38,7 @@ class DrawnCopies:
         self.failed: set[Path] = set()
         self.videos: list[Path] = []
 
-    def add(self, item: Item, image: PillowImage, found: Detections) -> Path | None:
+    def add(self, item: Item, image: PillowImage, detections: Detections) -> Path | None:
         """Draws the detections of a picture or a frame.
 
         Returns
@@ -60,15 +60,15 @@ class DrawnCopies:
             try:
                 if place not in self.open:
                     self.open[place] = VideoWriter(place, item.rate)
-                self.open[place].add(np.asarray(draw_detections(image, found)))
+                self.open[place].add(np.asarray(draw_detections(image, detections)))
             except DataError:
                 self.failed.add(place)
                 self.open.pop(place, None)
                 raise
             return None
-        if not len(found) and found.picture is None:
+        if not len(detections) and detections.picture is None:
             return None
-        save(draw_detections(image, found), place)
+        save(draw_detections(image, detections), place)
         return place
 
     def finish(self, place: Path) -> None:

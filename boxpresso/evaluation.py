@@ -280,8 +280,8 @@ def evaluate(
         [none, *(numbered(i, of_detections(r), "detections", numbers) for i, r in enumerate(detections))]
     )
     true = np.concatenate([none, *(numbered(i, of_truth(r), "truth", numbers) for i, r in enumerate(truth))])
-    found = curves(rows, true, overlap, last_inside, shapes=QUADRILATERALS if rotated else None, area=area)
-    result = Evaluation(found, labels or {}, overlap, method, rotated=rotated, area=area)
+    curve = curves(rows, true, overlap, last_inside, shapes=QUADRILATERALS if rotated else None, area=area)
+    result = Evaluation(curve, labels or {}, overlap, method, rotated=rotated, area=area)
     if coco is False:
         return result
     return replace(result, coco=evaluate_coco(rows, dataset_of(true, len(truth)) if coco is True else coco))
@@ -451,12 +451,12 @@ def quadrilateral_areas(corners: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 QUADRILATERALS = Shapes(8, polygon_iou, quadrilateral_areas)
 
 
-def numbered(picture: int, rows: list[Any], what: str, numbers: int) -> np.ndarray[Any, Any]:
+def numbered(picture: int, rows: list[Any], kind: str, numbers: int) -> np.ndarray[Any, Any]:
     """Rows (N, 1 + numbers) that begin with the number of their picture, from rows of so many."""
     sizes = {len(row) for row in rows} - {numbers}
     if sizes:
-        wanted = (WORDS if numbers == 6 else ROTATED_WORDS)[what]
-        raise DataError(f"the {what} of picture {picture} must be rows of {wanted}, one has {sizes.pop()} numbers")
+        wanted = (WORDS if numbers == 6 else ROTATED_WORDS)[kind]
+        raise DataError(f"the {kind} of picture {picture} must be rows of {wanted}, one has {sizes.pop()} numbers")
     table = np.full((len(rows), 1 + numbers), picture, float)
     table[:, 1:] = np.array(rows, float).reshape(-1, numbers)
     return table

@@ -51,21 +51,21 @@ def known_names(recognition: Recognition | None, decoder: Decoder) -> dict[int, 
 
 def assumed(detector: Detector) -> str | None:
     """One line about a known model, for the user to judge; None where the net is none."""
-    found = detector.recognition
-    if found is None:
+    recognition = detector.recognition
+    if recognition is None:
         return None
-    kind = {"variant": "a variant of ", "renamed": "with other names, "}.get(found.kind, "")
-    names = found.model.class_names
+    kind = {"variant": "a variant of ", "renamed": "with other names, "}.get(recognition.kind, "")
+    names = recognition.model.class_names
     listed = ", ".join(names[:3]) + " .." * (len(names) > 3)
     labels = f"; labels {listed}" if from_table(detector) else ""
     own = not detector.given.keys() & {"mean", "scale", "swap_rb"}
-    described = found.model.pixels() if own and not detector.decoder.CASCADE else detector.settings.describe()
+    described = recognition.model.pixels() if own and not detector.decoder.CASCADE else detector.settings.describe()
     doubt = (
-        f"; {found.model.note}"
-        if found.model.mean is None and "mean" not in detector.given and found.model.note
+        f"; {recognition.model.note}"
+        if recognition.model.mean is None and "mean" not in detector.given and recognition.model.note
         else ""
     )
-    return f"recognised as {kind}{found.model.title} ({found.evidence()}): {described}{labels}{doubt}"
+    return f"recognised as {kind}{recognition.model.title} ({recognition.evidence()}): {described}{labels}{doubt}"
 
 
 def from_table(detector: Detector) -> bool:
@@ -76,23 +76,23 @@ def from_table(detector: Detector) -> bool:
 
 def explain(detector: Detector) -> list[str]:
     """Why a Detector does what it does: the model that it recognises, the decoder, and where each setting is from."""
-    found, decoder = detector.recognition, detector.decoder
-    lines = found.explain() if found else []
-    for net in decoder.nets if not found else []:
+    recognition, decoder = detector.recognition, detector.decoder
+    lines = recognition.explain() if recognition else []
+    for net in decoder.nets if not recognition else []:
         each = recognise(net) if len(decoder.nets) > 1 else None
         said = f"{each.model.title} ({each.model.name}), {each.evidence()}" if each else "none of the known models"
         lines.append(f"recognised: {said}{'' if each else ' (boxpresso models), by the names of layers'}")
     lines.append(f"decoder: {decoder.NAME}, {decoder.TITLE}")
     lines += [f"  seen: {text}" for text, there in type(decoder).signs(decoder.nets).items() if there]
-    known = known_settings(found, decoder)
+    known = known_settings(recognition, decoder)
     for name, words in WORDS.items():
         value = getattr(detector.settings, name)
         if name == "anchors" and value is None:
             continue
         if name in detector.given:
             origin = "as given"
-        elif name in known and found is not None:
-            origin = f"of {found.model.name}, {found.model.source or 'source unknown'}"
+        elif name in known and recognition is not None:
+            origin = f"of {recognition.model.name}, {recognition.model.source or 'source unknown'}"
         elif name == "size" and value is None:
             origin = "of the prototxt, or of the picture where the net takes any"
         else:

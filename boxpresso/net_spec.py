@@ -64,10 +64,10 @@ class Function:
             )
         for bottom in bottoms:
             if not isinstance(bottom, (Top, str)):
-                what = (
+                advice = (
                     "give them one by one" if isinstance(bottom, (tuple, list)) else "give a blob of this or its name"
                 )
-                raise ModelError(f"{self}: {bottom!r} is not a bottom; {what}")
+                raise ModelError(f"{self}: {bottom!r} is not a bottom; {advice}")
         self.tops = tuple(self.top_class(self, i) for i in range(ntop))
         self.message  # noqa: B018  # raises for what is wrong in the fields
 

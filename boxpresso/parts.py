@@ -91,7 +91,7 @@ class Row(NamedTuple):
 
     width: int | None
     height: int | None
-    found: Detections
+    detections: Detections
     error: str | None
 
 
@@ -108,9 +108,9 @@ def rows_of_pictures(detector: Detector, pictures: Sequence[Any]) -> list[Row]:
             read[i] = as_pixels(picture)
         except BoxpressoError as error:
             rows[i] = Row(None, None, Detections.none(), str(error))
-    for (i, pixels), found in zip(read.items(), detector.batch(list(read.values()))):
+    for (i, pixels), detections in zip(read.items(), detector.batch(list(read.values()))):
         height, width = pixels.shape[:2]
-        rows[i] = Row(width, height, replace(found, image=None), None)  # the pixels are not held
+        rows[i] = Row(width, height, replace(detections, image=None), None)  # the pixels are not held
     return rows
 
 
@@ -120,7 +120,7 @@ def table_of(rows: Sequence[Row], kept: Any = None) -> Any:
     columns = {
         "width": pa.array([row.width for row in rows], pa.int32()),
         "height": pa.array([row.height for row in rows], pa.int32()),
-        "detections": detection_column([row.found for row in rows]),
+        "detections": detection_column([row.detections for row in rows]),
         "error": pa.array([row.error for row in rows], pa.string()),
     }
     table = pa.table(columns) if kept is None else kept
@@ -134,34 +134,42 @@ def detection_column(pictures: Sequence[Detections]) -> Any:
     """Of each picture the list of its detections, of `detection_type`."""
     pa = arrow()
     kind = detection_type()
-    boxes = np.concatenate([np.zeros((0, 4), np.float32), *(found.boxes for found in pictures)])
+    boxes = np.concatenate([np.zeros((0, 4), np.float32), *(detections.boxes for detections in pictures)])
     columns = {
-        "class_id": pa.array(np.concatenate([np.zeros(0, np.int64), *(found.class_ids for found in pictures)])),
-        "class_name": pa.array([name for found in pictures for name in found.class_names], pa.string()),
-        "score": pa.array(np.concatenate([np.zeros(0, np.float32), *(found.scores for found in pictures)])),
+        "class_id": pa.array(
+            np.concatenate([np.zeros(0, np.int64), *(detections.class_ids for detections in pictures)])
+        ),
+        "class_name": pa.array([name for detections in pictures for name in detections.class_names], pa.string()),
+        "score": pa.array(np.concatenate([np.zeros(0, np.float32), *(detections.scores for detections in pictures)])),
         "box": pa.FixedSizeListArray.from_arrays(boxes.reshape(-1), 4),
     }
     for name, values in OPTIONAL.items():
-        each = [values(found) or [None] * len(found) for found in pictures]
-        columns[name] = pa.array([value for some in each for value in some], kind.field(name).type)
+        each = [values(detections) or [None] * len(detections) for detections in pictures]
+        columns[name] = pa.array([value for row_values in each for value in row_values], kind.field(name).type)
     ends = np.cumsum([0, *map(len, pictures)], dtype=np.int32)
     return pa.ListArray.from_arrays(ends, pa.StructArray.from_arrays(list(columns.values()), fields=list(kind)))
 
 
-def landmarks_of(found: Detections) -> list[Any] | None:
+def landmarks_of(detections: Detections) -> list[Any] | None:
     """Of each detection its points; None for one that was not found."""
-    if found.landmarks is None:
+    if detections.landmarks is None:
         return None
-    return [[point if np.isfinite(point).all() else None for point in points] for points in found.landmarks]
+    return [[point if np.isfinite(point).all() else None for point in points] for points in detections.landmarks]
 
 
 OPTIONAL: Mapping[str, Callable[[Detections], list[Any] | None]] = {  # columns of what not all decoders give
-    "rotated": lambda found: None if found.angles is None or found.quadrilaterals is None else list(found.rotated),
-    "angle": lambda found: None if found.angles is None else found.angles.tolist(),
-    "quadrilateral": lambda found: None if found.quadrilaterals is None else found.quadrilaterals.tolist(),
+    "rotated": lambda detections: (
+        None if detections.angles is None or detections.quadrilaterals is None else list(detections.rotated)
+    ),
+    "angle": lambda detections: None if detections.angles is None else detections.angles.tolist(),
+    "quadrilateral": lambda detections: (
+        None if detections.quadrilaterals is None else detections.quadrilaterals.tolist()
+    ),
     "landmarks": landmarks_of,
-    "landmark_scores": lambda found: None if found.landmark_scores is None else list(found.landmark_scores),
-    "mask": lambda found: None if found.masks is None else [run_lengths(mask) for mask in found.masks],
+    "landmark_scores": lambda detections: (
+        None if detections.landmark_scores is None else list(detections.landmark_scores)
+    ),
+    "mask": lambda detections: None if detections.masks is None else [run_lengths(mask) for mask in detections.masks],
 }
 
 
@@ -321,9 +329,9 @@ class Job:
             return self.count(part)
         rows: list[Row] = []
         beside = []
-        for pictures, kept in self.read(part, batch):
+        for pictures, columns in self.read(part, batch):
             rows += rows_of_pictures(detector, pictures)
-            beside.append(kept)
+            beside.append(columns)
         if not rows:
             raise BoxpressoError(f"part {part} of {self.out} has no pictures: {OWN}/plan.parquet is broken")
         table = table_of(rows, pa.concat_tables(beside))
@@ -368,16 +376,16 @@ class Job:
                 with source.open_input_file(row["path"].removeprefix(prefix)) as file:
                     yield from rows_of(file, row["start"], row["stop"], group, self.column)
 
-        def batches(tasks: Sequence[Future[list[Any]]], kept: Any) -> Iterator[tuple[list[Any], Any]]:
+        def batches(tasks: Sequence[Future[list[Any]]], columns: Any) -> Iterator[tuple[list[Any], Any]]:
             pictures = [picture for task in tasks for picture in task.result()]
             for start in range(0, len(pictures), batch):
-                yield pictures[start : start + batch], kept.slice(start, batch)
+                yield pictures[start : start + batch], columns.slice(start, batch)
 
         with ThreadPoolExecutor(READERS) as readers:
             coming: deque[tuple[list[Future[list[Any]]], Any]] = deque()
-            for pictures, kept in groups():
+            for pictures, columns in groups():
                 tasks = [pictures[i : i + A_READER] for i in range(0, len(pictures), A_READER)]
-                coming.append(([readers.submit(load_several, each) for each in tasks], kept))
+                coming.append(([readers.submit(load_several, each) for each in tasks], columns))
                 while len(coming) > 1 and sum(len(tasks) for tasks, _ in coming) > READERS:
                     yield from batches(*coming.popleft())
             while coming:

@@ -8,15 +8,16 @@
     found.write_parquet("faces")
 
 `Detect` is a class for Ray Data's `map_batches`: each of its actors has one Detector. `run` is `boxpresso detect --engine ray`:
-a `parts.Job`, whose parts are done by such actors. It needs Ray and pyarrow: pip install 'boxpresso[ray]'.
+a `parts.Job`, whose parts are done by actors of its own. Ray Data would look after these all the time, for what it does for
+pipelines; here a worker that has done a part is given the next. It needs Ray and pyarrow: pip install 'boxpresso[ray]'.
 """
 
 from __future__ import annotations
 
-import logging
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from .decoders.detections import extra_package
@@ -74,8 +75,8 @@ class Detect:
         pictures = [unwrapped(value) for value in batch[name]]
         texts = all(isinstance(value, str) for value in batch[name])
         dropped = {name} - ({name} if texts else set()) | {"image", "bytes"}
-        kept = {each: listed(values) for each, values in batch.items() if each not in dropped}
-        return detected(self.detector, pictures, arrow().table(kept) if kept else None)
+        columns = {each: listed(values) for each, values in batch.items() if each not in dropped}
+        return detected(self.detector, pictures, arrow().table(columns) if columns else None)
 
 
 def listed(values: Any) -> list[Any]:
@@ -93,7 +94,7 @@ def use_threads() -> None:
 
 
 class Part:
-    """Does parts of a job: what `run` gives to `map_batches`.
+    """Does parts of a job: an actor of `run`.
 
     Parameters
     ----------
@@ -106,14 +107,15 @@ class Part:
     """
 
     def __init__(self, job: Job, make: Make, batch: int) -> None:
-        use_threads()
-        self.job, self.batch, self.detector = job, batch, make()
+        self.job, self.make, self.batch = job, make, batch
+        self.detector: Detector | None = None
 
-    def __call__(self, rows: Mapping[str, Any]) -> Mapping[str, Any]:
-        """What was counted in the one part of `rows`."""
-        return {
-            name: [value] for name, value in self.job.run(int(rows["number"][0]), self.detector, self.batch).items()
-        }
+    def run(self, number: int) -> dict[str, int]:
+        """What was counted in a part. The Detector is made with the first, so that its error is told as any other."""
+        if self.detector is None:
+            use_threads()
+            self.detector = self.make()
+        return self.job.run(number, self.detector, self.batch)
 
 
 def run(
@@ -160,21 +162,24 @@ def run(
         return counted
     ray = start()
     resources = ray.cluster_resources()
-    have, each, what = ("GPU", gpus, "GPUs") if gpus else ("CPU", threads, "processors")
+    have, each, units = ("GPU", gpus, "GPUs") if gpus else ("CPU", threads, "processors")
     most = int(resources.get(have, 0) / each)
     if not most or (workers or 1) > most:
         raise BoxpressoError(
-            f"{workers or 1} workers of {each:g} {what} each do not fit into this cluster, which has {resources.get(have, 0):g}"
+            f"{workers or 1} workers of {each:g} {units} each do not fit into this cluster, which has "
+            f"{resources.get(have, 0):g}"
         )
-    workers = min(workers or most, len(todo))
-    parts = ray.data.from_items([{"number": number} for number in todo], override_num_blocks=len(todo))
-    done = parts.map_batches(
-        Part, fn_constructor_args=(job, make, batch), batch_size=1, compute=ray.data.ActorPoolStrategy(size=workers),
-        num_cpus=threads, **({"num_gpus": gpus} if gpus else {}),
-    )  # fmt: skip
+    options = {"num_cpus": threads, "max_restarts": -1, "max_task_retries": -1, **({"num_gpus": gpus} if gpus else {})}
+    begin = ray.remote(Part).options(**options).remote
+    actors = [begin(job, make, batch) for _ in range(min(workers or most, len(todo)))]
+    coming = iter(todo)
+    running = {actor.run.remote(number): actor for actor, number in zip(actors, coming)}
     tell(counted["pictures"], job.pictures)
-    for row in rows_of(ray, done):
-        add(row)
+    while running:
+        (done,), _ = ray.wait(list(running), num_returns=1)
+        actor = running.pop(done)
+        running.update((actor.run.remote(number), actor) for number in islice(coming, 1))
+        add(result_of(ray, done))
         tell(counted["pictures"], job.pictures)
     job.sweep()
     return counted
@@ -183,27 +188,24 @@ def run(
 def start() -> Any:
     """Ray, connected to the cluster that RAY_ADDRESS names, else to one that begins on this machine."""
     os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")  # what it logs of a worker that ends is not for the user
-    for package in ("pyarrow", "pandas", "ray", "ray.data"):  # what Ray Data needs
+    for package in ("pyarrow", "ray"):
         extra_package(package, "--engine ray")
     import ray
 
-    logging.getLogger("ray.data").setLevel(logging.ERROR)
     if not ray.is_initialized():
         here = {} if os.environ.get("RAY_ADDRESS") else {"object_store_memory": STORE, "include_dashboard": False}
         ray.init(logging_level="ERROR", log_to_driver=False, **here)
-    context = ray.data.DataContext.get_current()
-    context.enable_progress_bars = False  # there is one of our own, in pictures
-    context.print_on_execution_start = False
     return ray
 
 
-def rows_of(ray: Any, data: Any) -> Iterator[Mapping[str, Any]]:
-    """The rows of a data set as they come. Raises BoxpressoError for an error in a worker."""
+def result_of(ray: Any, done: Any) -> Mapping[str, Any]:
+    """What a worker has counted. Raises BoxpressoError for its error."""
     try:
-        yield from data.iter_rows()
+        counted: Mapping[str, Any] = ray.get(done)
     except ray.exceptions.RayError as error:
         cause: BaseException = error
         while cause.__cause__ is not None or getattr(cause, "cause", None) is not None:
             cause = getattr(cause, "cause", None) or cause.__cause__  # type: ignore[assignment]
         known = isinstance(cause, BoxpressoError)
         raise BoxpressoError(f"a worker has failed: {'' if known else f'{type(cause).__name__}: '}{cause}") from error
+    return counted

@@ -196,14 +196,14 @@ def gpu_rows(net: Net, program: GpuProgram) -> list[PlanRow]:
     for segment in program.segments or [Segment(program.steps, "not captured yet")]:
         graphs += segment.graph is not None
         for step in segment.steps:
-            what = step.lowering.what if step.lowering is not None else "layer"
+            kind = step.lowering.what if step.lowering is not None else "layer"
             if isinstance(step.lowering, Turn):
-                what = "channels last" if step.lowering.last else "to planes"
+                kind = "channels last" if step.lowering.last else "to planes"
             elif isinstance(step.lowering, OnLast):
-                what = f"{what}, channels last"
+                kind = f"{kind}, channels last"
             at = f"graph {graphs - 1}" if segment.graph is not None else segment.live
             shape = program.blob(step.writes[0]).shape if step.writes else ()
-            rows.append(PlanRow(what, [net.layers[i].name for i in step.layers], shape, at))
+            rows.append(PlanRow(kind, [net.layers[i].name for i in step.layers], shape, at))
     return rows
 
 
@@ -221,7 +221,7 @@ def plan_rows(net: Net, program: CpuProgram | GpuProgram) -> list[PlanRow]:
             if net.layers[step.layer].type == "Input":
                 continue
             lowering = type(step.lowering).__name__.removesuffix("Lowering").lower()
-            what = (
+            words = (
                 "kernels"
                 if action.kind == "planes"
                 else lowering
@@ -232,18 +232,18 @@ def plan_rows(net: Net, program: CpuProgram | GpuProgram) -> list[PlanRow]:
             )
             names = [net.layers[i].name for i in step.layers]
             if not step.writes:
-                rows.append(PlanRow(what, names, (), ""))
+                rows.append(PlanRow(words, names, (), ""))
                 continue
             target = place.written(step) if action.kind == "lowered" else (step.writes[0], "plain")
         else:
             assert action.target is not None
             assert action.source is not None
             target = action.target
-            what = "copy" if action.kind == "copy" else TURNS[target[1]]
+            words = "copy" if action.kind == "copy" else TURNS[target[1]]
             names = [action.source[0][0]]
         home = place.homes[target]
         written = step.writes[0] if action.kind != "copy" and step is not None else (action.source or target)[0]
         kind, name = home.base
         at = f"blob {name}" if kind == "blob" else f"memory {program.shared.starts[home.base] * net.dtype.itemsize}"
-        rows.append(PlanRow(what, names, net.blobs[written[0]].shape, at))
+        rows.append(PlanRow(words, names, net.blobs[written[0]].shape, at))
     return rows

@@ -255,9 +255,9 @@ def compare(
 
 def drawn(gradient: Numpy, samples: int, rng: np.random.Generator) -> Numpy:
     """Numbers of elements, each once: half of them where the gradient is not 0, so that a sparse one is compared too."""
-    some = rng.permutation(np.flatnonzero(gradient))[: samples // 2]
-    others = rng.permutation(np.setdiff1d(np.arange(gradient.size), some))
-    return np.concatenate([some, others[: samples - some.size]])
+    sloped = rng.permutation(np.flatnonzero(gradient))[: samples // 2]
+    others = rng.permutation(np.setdiff1d(np.arange(gradient.size), sloped))
+    return np.concatenate([sloped, others[: samples - sloped.size]])
 
 
 def slope(
@@ -278,9 +278,9 @@ def check_contract(rig: Rig, upstream: Sequence[Numpy], down: Sequence[bool]) ->
     layer = rig.layer
     firsts, params = rig.backward(upstream, down), rig.param_diffs()
 
-    def same(got: Sequence[Numpy], wanted: Sequence[Numpy], what: str) -> None:
+    def same(got: Sequence[Numpy], wanted: Sequence[Numpy], subject: str) -> None:
         for i, (a, b) in enumerate(zip(got, wanted, strict=True)):
-            np.testing.assert_allclose(a, b, rtol=0, atol=1e-9 * np.abs(b).max(initial=0), err_msg=f"{what} {i}")
+            np.testing.assert_allclose(a, b, rtol=0, atol=1e-9 * np.abs(b).max(initial=0), err_msg=f"{subject} {i}")
 
     for blob, value in zip(layer.blobs, params):
         blob.diff[...] = value

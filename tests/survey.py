@@ -23,6 +23,7 @@ import numpy as np
 from boxpresso import BoxpressoError, Net
 from boxpresso.graph.prepare import select
 from boxpresso.graph.sources import Sources
+from boxpresso.layers.core.data_tops import messages
 from boxpresso.proto import NetParameter, read_net
 from boxpresso.proto.errors import DeviceError
 
@@ -76,13 +77,21 @@ def phases(net: NetParameter) -> tuple[str, ...]:
     return tuple(name for number, name in ((0, "TRAIN"), (1, "TEST")) if number in named) or ("TEST",)
 
 
-def small(net: NetParameter, phase: str) -> dict[str, tuple[int, ...]]:
-    """The shapes of the tops of data layers, with fewer images where a batch is large."""
+def small(net: NetParameter, phase: str) -> tuple[NetParameter, dict[str, tuple[int, ...]]]:
+    """The net with fewer images where a batch is large, and the shapes of the tops of data layers that have no batch_size."""
     tops = Sources(select(net, phase, stages=corpus.stages(net, phase))).tops
     image = next((top.shape for top in tops.values() if top.role == "image" and len(top.shape) > 1), (1,))
     if image[0] <= BATCH:
-        return {}
-    return {name: (BATCH, *top.shape[1:]) for name, top in tops.items() if top.shape[:1] == image[:1]}
+        return net, {}
+    fewer, sized = NetParameter(), set()
+    fewer.CopyFrom(net)
+    for layer in fewer.layer:
+        for each in messages(layer) if not layer.bottom else ():
+            if getattr(each, "batch_size", 0) == image[0]:
+                each.batch_size = BATCH
+                sized.update(layer.top)  # shapes that no field tells are left to the layers that read them
+    shapes = {name: (BATCH, *top.shape[1:]) for name, top in tops.items() if top.shape[:1] == image[:1]}
+    return fewer, {name: shape for name, shape in shapes.items() if name not in sized}
 
 
 def unfilled(net: NetParameter) -> NetParameter:
@@ -139,7 +148,8 @@ def built(given: NetParameter, phase: str, device: str, lazy: bool) -> Net:
     options = {"phase": phase, "stages": corpus.stages(given, phase), "device": device, "seed": 1, "lazy": lazy}
     options["memory_limit"] = BYTES if phase == "TEST" else None  # in TRAIN it counts gradients, which no forward makes
     try:
-        net = Net(given, data=small(given, phase), **options)
+        fewer, shapes = small(given, phase)
+        net = Net(fewer, data=shapes, **options)
     except BoxpressoError:
         net = Net(given, data="shapes", **options)
     taken = net.memory.total - net.memory.diffs

@@ -46,20 +46,20 @@ def conv_params(fn: Any) -> tuple[int, Any, Any, Any]:
     AssertionError
         For parameters such as kernel_h.
     """
-    given = fn.params.get("convolution_param", fn.params)
+    settings = fn.params.get("convolution_param", fn.params)
     legacy = [name for name in LEGACY if name in fn.params]
     if legacy:
         raise AssertionError(f"cropping does not support legacy _h/_w params: {fn.type_name} has {', '.join(legacy)}")
-    size = np.array(given["kernel_size"], ndmin=1)
-    dilation = np.array(given.get("dilation", 1), ndmin=1)
-    stride, pad = np.array(given.get("stride", 1), ndmin=1), np.array(given.get("pad", 0), ndmin=1)
-    return given.get("axis", 1), stride, (size - 1) * dilation + 1, pad
+    size = np.array(settings["kernel_size"], ndmin=1)
+    dilation = np.array(settings.get("dilation", 1), ndmin=1)
+    stride, pad = np.array(settings.get("stride", 1), ndmin=1), np.array(settings.get("pad", 0), ndmin=1)
+    return settings.get("axis", 1), stride, (size - 1) * dilation + 1, pad
 
 
 def crop_params(fn: Any) -> tuple[int, Any]:
     """(axis, offset) of a Crop."""
-    given = fn.params.get("crop_param", fn.params)
-    return given.get("axis", 2), np.array(given.get("offset", 0), ndmin=1)
+    settings = fn.params.get("crop_param", fn.params)
+    return settings.get("axis", 2), np.array(settings.get("offset", 0), ndmin=1)
 
 
 def coord_map(fn: Any) -> Map:

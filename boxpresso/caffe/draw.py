@@ -58,10 +58,10 @@ def get_edge_label(layer: Any) -> str:
     """What is written at the edge to a top: the batch size or the number of outputs."""
     if layer.type == "Data":
         return f"Batch {layer.data_param.batch_size}"
-    what = what_it_does(layer.type)
-    if what == "convolves":
+    description = what_it_does(layer.type)
+    if description == "convolves":
         return str(layer.convolution_param.num_output)
-    return str(layer.inner_product_param.num_output) if what == "multiplies" else '""'
+    return str(layer.inner_product_param.num_output) if description == "multiplies" else '""'
 
 
 def get_layer_lr_mult(layer: Any) -> tuple[float, float]:
@@ -84,19 +84,19 @@ def get_layer_lr_mult(layer: Any) -> tuple[float, float]:
 def get_layer_label(layer: Any, rankdir: str, display_lrm: bool = False) -> str:
     """The text of a layer's node, in double quotes: name, type, kernel, and with display_lrm the learning rates."""
     separator = " " if rankdir in ("TB", "BT") else r"\n"
-    kind, what = layer.type, what_it_does(layer.type)
-    if what == "pools":
+    kind, description = layer.type, what_it_does(layer.type)
+    if description == "pools":
         kind = f"{kind} {get_pooling_types_dict()[layer.pooling_param.pool]}"
     lines = [
         re.sub(r"([\\\"{}|<>])", r"\\\1", text) for text in (layer.name, f"({kind})")
     ]  # signs of records and quotes
-    if what == "pools":
+    if description == "pools":
         p = layer.pooling_param
         lines += kernel_text(separator, p.kernel_size, p.stride, p.pad)
-    elif what == "convolves":
+    elif description == "convolves":
         p = layer.convolution_param
         lines += kernel_text(separator, [*p.kernel_size, 1][0], [*p.stride, 1][0], [*p.pad, 0][0])
-    if display_lrm and what in LEARNS:
+    if display_lrm and description in LEARNS:
         weights, bias = get_layer_lr_mult(layer)
         if weights or bias:
             lines.append(f"lr mult: {weights:.1f}, {bias:.1f}")

@@ -242,8 +242,8 @@ def load_image(filename: str | os.PathLike[str] | IO[bytes], color: bool = True)
                 opened = opened.convert("L" if grey else "RGB")
             image = np.asarray(opened)
     except Exception as error:  # Pillow's are many, for damaged files
-        what = getattr(error, "strerror", None) or str(error) or type(error).__name__
-        raise BoxpressoError(f"cannot read the image {name}: {what}") from None
+        reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
+        raise BoxpressoError(f"cannot read the image {name}: {reason}") from None
     scaled = image.astype(float) / (65535 if deep else 255)
     if color:
         scaled = np.repeat(scaled[:, :, None], 3, 2) if scaled.ndim == 2 else scaled

@@ -54,16 +54,21 @@ PIL = ("Image", "ImageDraw", "ImageFont", "ImageFilter", "ImageOps")  # modules 
 _said: set[str] = set()
 
 
-def say(what: str) -> None:
+def say(message: str) -> None:
     """Says once, on stderr, that something of old libraries is emulated."""
-    if what not in _said:
-        _said.add(what)
-        print(f"boxpresso.caffe: {what} as it was in old versions ({FLAG}=0 turns it off)", file=sys.stderr)
+    if message not in _said:
+        _said.add(message)
+        print(f"boxpresso.caffe: {message} as it was in old versions ({FLAG}=0 turns it off)", file=sys.stderr)
+
+
+def wanted() -> bool:
+    """Whether old versions are emulated: unless BOXPRESSO_OLD_NAMES=0."""
+    return os.environ.get(FLAG) != "0"
 
 
 def install() -> None:
     """Gives the names back that are missing; whatever is there is left alone. BOXPRESSO_OLD_NAMES=0: it does nothing."""
-    if os.environ.get(FLAG) == "0":
+    if not wanted():
         return
     for name, old in STRING.items():
         if not hasattr(string, name):
@@ -117,8 +122,8 @@ def wrap_lists() -> None:
             with open(fname, encoding="utf-8") as file:
                 lines = list(file)
         texts = [line.decode() if isinstance(line, bytes) else str(line) for line in lines]
-        kept = [text.split(comments)[0].strip() if comments else text.strip() for text in texts]
-        return np.array([text for text in kept if text], dtype)
+        stripped = [text.split(comments)[0].strip() if comments else text.strip() for text in texts]
+        return np.array([text for text in stripped if text], dtype)
 
     @functools.wraps(options_of)
     def set_printoptions(precision: Any = None, threshold: Any = None, *rest: Any, **options: Any) -> None:
@@ -128,9 +133,20 @@ def wrap_lists() -> None:
         options_of(precision, threshold, *rest, **options)
 
     loadtxt.takes_lines = True  # type: ignore[attr-defined]
-    np.loadtxt, np.set_printoptions = loadtxt, set_printoptions
+    np.loadtxt, np.set_printoptions, np.load = loadtxt, set_printoptions, with_own_data(np.load)
     for name in ("savez", "savez_compressed"):
         setattr(np, name, of_any_lengths(getattr(np, name)))
+
+
+def with_own_data(load: Callable[..., Any]) -> Callable[..., Any]:
+    """numpy.load, whose arrays had their own data, so that `resize` took them; today's are views, which it refuses."""
+
+    @functools.wraps(load)
+    def wrapped(*args: Any, **options: Any) -> Any:
+        result = load(*args, **options)
+        return result.copy(order="K") if type(result) is np.ndarray and not result.flags.owndata else result
+
+    return wrapped
 
 
 def of_any_lengths(save: Callable[..., Any]) -> Callable[..., Any]:

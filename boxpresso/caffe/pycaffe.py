@@ -19,7 +19,7 @@ from ..proto import NetParameter, files, read_net
 from ..proto.errors import ModelError, nearest
 from ..proto.hdf5 import import_h5py
 from ..proto.reading import FilePath
-from . import settings
+from . import legacy, settings
 
 PHASES = ("TRAIN", "TEST")
 Arrays = dict[str, AnyArray]
@@ -106,6 +106,37 @@ class Net(BoxpressoNet):
         net = cls.__new__(cls)
         net._build(model, None, **options)
         return net
+
+    # What pycaffe of 2014 had on a net: modes and phases of the whole program
+
+    def set_mode_cpu(self) -> None:
+        """caffe.set_mode_cpu, which is for nets that are made afterwards; this one stays where it is."""
+        settings.set_mode_cpu()
+
+    def set_mode_gpu(self) -> None:
+        """caffe.set_mode_gpu, likewise."""
+        settings.set_mode_gpu()
+
+    def set_device(self, index: int) -> None:
+        """caffe.set_device, likewise."""
+        settings.set_device(index)
+
+    def set_phase_test(self) -> None:
+        """caffe.set_phase_test. Raises RuntimeError for a net that was made for TRAIN."""
+        self._need_phase("TEST")
+        settings.set_phase_test()
+
+    def set_phase_train(self) -> None:
+        """caffe.set_phase_train. Raises RuntimeError for a net that was made for TEST."""
+        self._need_phase("TRAIN")
+        settings.set_phase_train()
+
+    def _need_phase(self, wanted: str) -> None:
+        if self.phase != wanted:
+            raise RuntimeError(
+                f"this net was made for {self.phase}, which cannot change; make it by caffe.Net(prototxt, weights, "
+                f"caffe.{wanted}), or call caffe.set_phase_{wanted.lower()}() before"
+            )
 
     # Running
 
@@ -264,10 +295,10 @@ class Net(BoxpressoNet):
         if not isinstance(layer, MemoryData):
             raise RuntimeError("set_input_arrays may only be called if the first layer is a MemoryDataLayer")
         labels = labels[:, None, None, None] if np.ndim(labels) == 1 else labels
-        for what, array, shape in (("data array", data, layer.shape), ("labels array", labels, (1, 1, 1))):
+        for kind, array, shape in (("data array", data, layer.shape), ("labels array", labels, (1, 1, 1))):
             if np.ndim(array) != 4 or array.dtype != np.float32 or tuple(array.shape[1:]) != tuple(shape):
                 raise RuntimeError(
-                    f"{what} must be 4-d float32 of shape {('N', *shape)}, got {array.dtype} of {array.shape}"
+                    f"{kind} must be 4-d float32 of shape {('N', *shape)}, got {array.dtype} of {array.shape}"
                 )
         if len(data) != len(labels):
             raise RuntimeError("data and labels must have the same first dimension")
@@ -333,12 +364,16 @@ def arguments(args: Sequence[Any], named: Mapping[str, Any]) -> tuple[Any, int, 
         if name in values:
             raise TypeError(f"Net got two values for {name!r}")
         values[name] = value
+    old = settings.phase()
+    if "network_file" in values and "weights" in values and "phase" not in values and old is not None:
+        legacy.say(f"caffe.Net(prototxt, weights) without a phase is for {PHASES[old]}")
+        values["phase"] = old
     if "network_file" not in values or "phase" not in values:
         raise TypeError("Net needs a prototxt and a phase: caffe.Net(prototxt, caffe.TEST, weights=weights)")
     file, phase, weights = values["network_file"], values["phase"], values.get("weights")
-    for what, path in (("a prototxt", file), ("weights", weights)):
-        if not isinstance(path, (str, os.PathLike)) and not (what == "weights" and path is None):
-            raise TypeError(f"Net takes {what} as a path, got {path!r}")
+    for kind, path in (("a prototxt", file), ("weights", weights)):
+        if not isinstance(path, (str, os.PathLike)) and not (kind == "weights" and path is None):
+            raise TypeError(f"Net takes {kind} as a path, got {path!r}")
     if not isinstance(phase, (int, np.integer)) or isinstance(phase, bool):
         raise TypeError(f"Net's phase is caffe.TRAIN or caffe.TEST, got {phase!r}")
     if phase not in (0, 1):

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..proto.errors import BoxpressoError, visible
-from . import legacy, notebook, python2
+from . import legacy, notebook, python2, settings
 from .importing import install
 
 EPILOG = """
@@ -59,6 +59,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = parse(sys.argv[1:] if argv is None else argv)
     install()
     legacy.install()
+    if legacy.wanted():
+        settings.set_phase_test()  # of nets that leave it out
     python2.install(None if options.python is None else options.python == "2")
     sys.argv = [options.script, *options.rest]
     if options.module:

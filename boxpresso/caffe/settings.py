@@ -27,6 +27,7 @@ class _State:
         self.seed = 0
         self.level = 0
         self.solvers, self.rank, self.multiprocess = 1, 0, False
+        self.phase: int | None = None  # of nets that do not say it; None: they have to
 
 
 _state = _State()
@@ -46,6 +47,21 @@ def set_mode_gpu() -> None:
             BoxpressoWarning,
             stacklevel=2,
         )
+
+
+def set_phase_test() -> None:
+    """Nets that are made from now on without a phase are for TEST: pycaffe of 2014 had the phase here."""
+    _state.phase = 1
+
+
+def set_phase_train() -> None:
+    """Nets that are made from now on without a phase are for TRAIN."""
+    _state.phase = 0
+
+
+def phase() -> int | None:
+    """Of a net that does not say it; None where it has to."""
+    return _state.phase
 
 
 def set_device(index: int) -> None:

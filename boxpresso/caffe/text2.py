@@ -237,8 +237,8 @@ class File:
         self.file.__enter__()
         return self
 
-    def __exit__(self, *what: Any) -> Any:
-        return self.file.__exit__(*what)
+    def __exit__(self, *error_info: Any) -> Any:
+        return self.file.__exit__(*error_info)
 
     def __iter__(self) -> Any:
         return (read(line) for line in self.file)

@@ -122,8 +122,8 @@ def memory(parser: Options, default: str = "nowhere") -> None:
 
 def of_net(args: argparse.Namespace) -> dict[str, Any]:
     """What `model` or `memory` and `python_layers` gave, and `device` of reproducible, as arguments of Net."""
-    given = {name: getattr(args, name) for name in ("python_layers", "write_below", "memory_limit")}
-    return {**given, "reproducible": getattr(args, "reproducible", False)}
+    options = {name: getattr(args, name) for name in ("python_layers", "write_below", "memory_limit")}
+    return {**options, "reproducible": getattr(args, "reproducible", False)}
 
 
 def python_layers(parser: Options) -> None:

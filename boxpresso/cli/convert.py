@@ -67,10 +67,10 @@ def run(args: Namespace) -> int:
         warn(f"skipped: {line}")
     for line in report.clipped:
         warn(f"clipped: {line}")
-    what = f"{report.boxes} boxes" if args.kind != "images" else f"{len(report.labels)} classes"
+    contents = f"{report.boxes} boxes" if args.kind != "images" else f"{len(report.labels)} classes"
     skipped = f"; {len(report.skipped)} skipped" if report.skipped else ""
     clipped = f"; {len(report.clipped)} boxes beyond their pictures clipped" if report.clipped else ""
-    print(f"{args.lmdb}: {report.pictures} pictures, {what}{skipped}{clipped}")
+    print(f"{args.lmdb}: {report.pictures} pictures, {contents}{skipped}{clipped}")
     if report.labels:
         print(f"{args.lmdb}_labelmap.prototxt: the names of {len(report.labels)} labels")
     return 0

@@ -177,7 +177,7 @@ def work(
     ids = dict(zip(sources, image_ids([source.path for source in sources])))
     with DrawnCopies(places) as drawings:
         for group in batches(read(sources, read_image, every=args.every, frames=args.frames), args.batch):
-            found = [] if group[0].error else detector.batch([item.picture for item in group])
+            of_pictures = [] if group[0].error else detector.batch([item.picture for item in group])
             if not args.json or group[0].error:
                 progress.clear()
             for i, item in enumerate(group):
@@ -186,15 +186,15 @@ def work(
                     result: dict[str, Any] = {"file": item.source.path, "error": str(item.error)}
                 else:
                     called = names[item.source], ids[item.source]
-                    result = examine(detector, item, found[i], called, drawings, args, saved)
+                    result = examine(detector, item, of_pictures[i], called, drawings, args, saved)
                 failed += "error" in result
                 done += 1
                 if args.json:
                     results.append(result)
                 elif args.quiet and item.frame is not None and item.error is None:
-                    seconds.add(item, len(found[i]))
+                    seconds.add(item, len(of_pictures[i]))
                 elif "width" in result:
-                    lines = describe(result, item.name, found[i].kind)
+                    lines = describe(result, item.name, of_pictures[i].kind)
                     print("\n".join(lines[:1] if args.quiet else lines), flush=True)
             moving = group[0].source.kind != "picture"
             total = total if not moving else group[0].total if len(sources) == 1 else None
@@ -267,7 +267,7 @@ def move_image(args: Namespace) -> None:
 def examine(
     detector: Detector,
     item: Item,
-    found: Detections,
+    detections: Detections,
     called: tuple[str, int | str],
     drawings: DrawnCopies,
     args: Namespace,
@@ -283,18 +283,18 @@ def examine(
     result: dict[str, Any] = {"file": path, "width": image.width, "height": image.height}
     if item.frame is not None:
         result.update(frame=item.frame, time=None if item.time is None else round(item.time, 3))
-    result["detections"] = as_json(found)
-    if found.picture is not None:
-        result["picture"] = {"width": found.picture.shape[1], "height": found.picture.shape[0]}
+    result["detections"] = as_json(detections)
+    if detections.picture is not None:
+        result["picture"] = {"width": detections.picture.shape[1], "height": detections.picture.shape[0]}
     frame = "" if item.frame is None else f"-{item.frame:06}"
     if args.coco:
-        saved += coco_results(found, path, number if item.frame is None else f"{name}{frame}.jpg")
+        saved += coco_results(detections, path, number if item.frame is None else f"{name}{frame}.jpg")
     if args.voc:
         annotation = Path(args.voc) / f"{name}{frame}.xml"
-        if write(annotation, voc_xml(found, path, image.width, image.height, len(image.getbands()))):
+        if write(annotation, voc_xml(detections, path, image.width, image.height, len(image.getbands()))):
             result["error"] = f"cannot write {annotation}"
     try:
-        place = drawings.add(item, image, found)
+        place = drawings.add(item, image, detections)
         result.update({} if place is None else {"drawn": str(place)})
     except BoxpressoError as error:
         complain(f"{error}; choose another place with --out")

@@ -29,8 +29,9 @@ Write a net with its weights as a file of another program:
 BatchNorm and Scale go into the weights before them, priors become constants,
 the layers of detection become TopK and NonMaxSuppression. The file is run,
 where onnxruntime is installed, and compared with the net; it is written when no
-output differs by more than 1e-4. What stands at OUT is replaced by a whole file
-alone. Weights of `boxpresso quantize` give an ONNX file in 8 bits.
+output differs by more than 1e-4 (1e-2 with --fp16). What stands at OUT is
+replaced by a whole file alone. Weights of `boxpresso quantize` give an ONNX
+file in 8 bits.
 """
 EPILOG: str | None = None
 STEPS = ("mean", "scale", "swap")
@@ -52,6 +53,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="version of the operators, 16 to 21 (default: 17)",
     )
     add("--dynamic-batch", action="store_true", help="let any number of images be given at once")
+    add("--fp16", action="store_true", help="store weights in 16 bits, in half the room")
     text = "what the file itself does to its pictures: mean,scale,swap with the numbers of --mean and --scale, or with its own"
     add("--preprocess", metavar="LIST", type=preprocess_steps, default={}, help=text)
     arguments.preparation(parser)
@@ -108,8 +110,8 @@ def run(args: Namespace) -> int:
         net.reshape()
     if kind == ".onnx":
         return run_onnx(net, args)
-    if args.preprocess or args.dynamic_batch or args.output:
-        raise ModelError("--preprocess, --dynamic-batch and --output are for .onnx")
+    if args.preprocess or args.dynamic_batch or args.output or args.fp16:
+        raise ModelError("--preprocess, --dynamic-batch, --fp16 and --output are for .onnx")
     if kind == ".pt2":
         from ..exports import export_torch
 
@@ -131,8 +133,9 @@ def run_onnx(net: Net, args: Namespace) -> int:
 
     labels = read_labels(args.labels) if args.labels else None
     written = export_onnx(
-        net, args.out, target=args.target, opset=args.opset, dynamic_batch=args.dynamic_batch, outputs=args.output,
-        preprocess=preprocessing(net, args), labels=labels, metadata=metadata(args), inputs=pictures(net, args),
+        net, args.out, target=args.target, opset=args.opset, dynamic_batch=args.dynamic_batch, half=args.fp16,
+        outputs=args.output, preprocess=preprocessing(net, args), labels=labels, metadata=metadata(args),
+        inputs=pictures(net, args),
         check=not args.no_check,
     )  # fmt: skip
     print(f"{args.out}: for {args.target}, opset {args.opset}, {written.nodes} nodes, {size(written.bytes)}")

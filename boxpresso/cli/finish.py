@@ -67,15 +67,15 @@ def values(text: str) -> Any:
     return text if text.endswith(".npy") else numbers(text)
 
 
-def loaded(given: Any) -> Any:
+def loaded(source: Any) -> Any:
     """The numbers of `values`, read from its file where it is one."""
-    if not isinstance(given, str):
-        return given
+    if not isinstance(source, str):
+        return source
     from ..proto.binary import read_blob
 
-    array = read_blob(given)
+    array = read_blob(source)
     if array.dtype.kind not in "fiu":
-        raise ModelError(f"{given} cannot be read as an array of numbers: it holds {array.dtype}")
+        raise ModelError(f"{source} cannot be read as an array of numbers: it holds {array.dtype}")
     return array
 
 

@@ -130,7 +130,7 @@ def print_needs(memory: Memory) -> None:
     parts = {**memory.parts, "code": CODE}
     more = "; a solver adds its history" if memory.diffs else ""
     print(f"needs {size(memory.total + CODE)} to run, {size(memory.total)} of them in arrays{more}")
-    rows = [(f"  {name}", size(parts[name]), what) for name, what in WHAT.items() if parts[name]]
+    rows = [(f"  {name}", size(parts[name]), meaning) for name, meaning in WHAT.items() if parts[name]]
     print("\n".join(table(("", "", ""), rows, "<><")[-len(rows) :]))
 
 

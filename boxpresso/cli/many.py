@@ -52,13 +52,13 @@ def run(args: Namespace) -> int:
 
 def settings_of(args: Namespace, detector: Any) -> dict[str, Any]:
     """What the detections depend on, for another run to be compared with: the model by its files, and all settings."""
-    files = [path for given in (args.model, args.weights or "") for path in given.split(",")]
-    given = {name: str(value) for name, value in detector.given.items()}
+    files = [path for settings in (args.model, args.weights or "") for path in settings.split(",")]
+    settings = {name: str(value) for name, value in detector.given.items()}
     hashes = {
         Path(path).name: hashlib.sha256(Path(path).read_bytes()).hexdigest() for path in files if Path(path).is_file()
     }
     labels = {str(number): name for number, name in detector.names.items()}
     return {
-        "model": args.model, "files": hashes, "decoder": detector.decoder.NAME, "clip": args.clip, "given": given,
+        "model": args.model, "files": hashes, "decoder": detector.decoder.NAME, "clip": args.clip, "given": settings,
         "labels": labels,
     }  # fmt: skip

@@ -58,8 +58,8 @@ def recipe(args: Namespace) -> Callable[[], Detector]:
     if weights and "," in weights and not os.path.exists(weights):
         weights = weights.split(",")
     words = ("mean", "scale", "swap_rb", "size", "threshold", "overlap", "anchors")
-    given = {name: getattr(args, name) for name in words}
-    settings = {"decoder": args.decoder, "labels": args.labels, "clip": args.clip, **given}
+    options = {name: getattr(args, name) for name in words}
+    settings = {"decoder": args.decoder, "labels": args.labels, "clip": args.clip, **options}
     return partial(make, models, weights, {"device": args.device, **arguments.of_net(args)}, settings)
 
 

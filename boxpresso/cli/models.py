@@ -110,7 +110,7 @@ def run(args: Namespace) -> int:
 
 def get(names: list[str], as_text: bool) -> int:
     """Fetches models, or lists those that can be."""
-    from ..decoders.published import fetch, published
+    from ..decoders.published import fetch, megabytes, published
 
     rows: list[dict[str, Any]] = []
     if not names:
@@ -121,7 +121,7 @@ def get(names: list[str], as_text: bool) -> int:
             cells = [
                 (
                     r["name"],
-                    f"{r['size'] / 1e6:.1f} MB",
+                    megabytes(r["size"]),
                     r["licence"] or "none stated",
                     "yes" if r["here"] else "-",
                     r["title"],
@@ -188,19 +188,26 @@ def recognised(path: str, as_text: bool) -> int:
     if not os.path.exists(path):
         known = [*known_models(), *published()]
         raise ModelError(f"there is no file {path!r}, and no model of that name{nearest(path, known)}")
-    found = recognise(source_of(path))
+    recognition = recognise(source_of(path))
     if as_text:
         result: dict[str, Any] = {"file": path, "kind": None, "model": None}
-        if found:
-            result.update(kind=found.kind, evidence=found.evidence(), alike=found.alike, model=as_json(found.model))
+        if recognition:
+            result.update(
+                kind=recognition.kind,
+                evidence=recognition.evidence(),
+                alike=recognition.alike,
+                model=as_json(recognition.model),
+            )
         print(json.dumps(result, indent=2))
     else:
         print(
             "\n".join(
-                [f"{path}:", *found.explain()] if found else [f"{path}: none of the {len(known_models())} models", HINT]
+                [f"{path}:", *recognition.explain()]
+                if recognition
+                else [f"{path}: none of the {len(known_models())} models", HINT]
             )
         )
-    return 0 if found else 1
+    return 0 if recognition else 1
 
 
 def source_of(path: str) -> Any:

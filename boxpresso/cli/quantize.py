@@ -144,12 +144,12 @@ def write_report(
     from ..reports import Apart, write_quantize_report
 
     order = order_of(scales)[:SHOWN]
-    found: list[dict[int, Detections]] = []
+    results: list[dict[int, Detections]] = []
     if detector is not None and detector.decoder.KIND == "boxes":
         for each in (None, scales):
             net.quantize(each)
-            found.append({i: detector(paths[i]) for i in order})
-    shown = [Apart(paths[i], scales.notes["differences"][i], *(each[i] for each in found)) for i in order]
+            results.append({i: detector(paths[i]) for i in order})
+    shown = [Apart(paths[i], scales.notes["differences"][i], *(each[i] for each in results)) for i in order]
     about = [
         ("title", f"{Path(args.weights).name} in 8 bits"), ("command", shlex.join(["boxpresso", *args.words])),
         ("model", args.model), ("weights", args.weights), ("file", args.out),
@@ -166,10 +166,10 @@ def pictures(folder: str) -> list[str]:
         raise ModelError(
             f"--images {folder} is not a folder; name one with twenty or more pictures that the net will see"
         )
-    found = [str(path) for path in sorted(root.iterdir()) if path.suffix.lower() in PICTURES]
-    if not found:
+    paths = [str(path) for path in sorted(root.iterdir()) if path.suffix.lower() in PICTURES]
+    if not paths:
         raise ModelError(f"--images {folder} has no pictures ({', '.join(PICTURES)}); put twenty or more there")
-    return found
+    return paths
 
 
 def prepared(net: Net, path: str, args: Namespace) -> dict[str, Any]:
@@ -178,8 +178,8 @@ def prepared(net: Net, path: str, args: Namespace) -> dict[str, Any]:
     from ..image import input_array
 
     name, channels, width, height = picture_input(net, args.size)
-    given = {"mean": args.mean, "scale": args.scale or 1.0, "swap_rb": bool(args.swap_rb)}
-    return {name: input_array(path, channels, width, height, **given)}
+    settings = {"mean": args.mean, "scale": args.scale or 1.0, "swap_rb": bool(args.swap_rb)}
+    return {name: input_array(path, channels, width, height, **settings)}
 
 
 def report(scales: Quantization, paths: Sequence[str]) -> list[str]:

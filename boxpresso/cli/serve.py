@@ -108,9 +108,9 @@ def run(args: Namespace) -> int:
     listener = bind(args.host, args.port)
     try:
         detector = open_detector(args) if args.model is not None else None
-        given = (args.model or "", args.weights or "")
-        name = Path(given[0].split(",")[0]).name or Path(given[0]).resolve().name if detector is not None else ""
-        files = [path for each in given for path in each.split(",") if path]
+        paths = (args.model or "", args.weights or "")
+        name = Path(paths[0].split(",")[0]).name or Path(paths[0]).resolve().name if detector is not None else ""
+        files = [path for each in paths for path in each.split(",") if path]
         opening = Opening(partial(opened, args)) if detector is None else None
         server = Server(detector, name, options, listener, complain, files, opening)
         if detector is not None:

@@ -57,8 +57,8 @@ examples:
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Adds the arguments of the verb."""
-    for name, what in (("model", "the net, a .prototxt"), ("weights", "its weights, a .caffemodel or .h5")):
-        parser.add_argument(name, metavar=name.upper(), nargs="?", help=what)
+    for name, description in (("model", "the net, a .prototxt"), ("weights", "its weights, a .caffemodel or .h5")):
+        parser.add_argument(name, metavar=name.upper(), nargs="?", help=description)
         parser.add_argument(
             f"--{name}", f"-{name}", metavar="FILE", dest=f"{name}_option", help=f"{name}, in Caffe's words"
         )
@@ -83,6 +83,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--method", choices=("MaxIntegral", "11point", "101point", "Integral"), default="MaxIntegral", help=text)
     text = "write all detections there: a file with the ids of JSON, or for --voc a folder of comp4_det_test_CLASS.txt"
     add("--save-detections", metavar="PATH", help=text)
+    text = "write a list of what is missed or wrong there, a CSV file: high scores where nothing is annotated first"
+    add("--save-faults", metavar="FILE", help=text)
     add("--strict", action="store_true", help="end at the first picture or annotation that cannot be used")
     add("--curves", metavar="FILE", help="draw the precision-recall curves there")
     add("--no-curves", action="store_true", help="draw no curves")
@@ -100,15 +102,17 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     """Tests a net on a folder of VOC or COCO, or on its own data. 1 when the curves cannot be written."""
     for name in ("model", "weights"):
-        given = [value for value in (getattr(args, name), getattr(args, f"{name}_option")) if value]
-        if len(given) != 1:
-            raise arguments.WrongUse(f"{'give' if not given else 'name only once'} the {name}")
-        setattr(args, name, given[0])
+        values = [value for value in (getattr(args, name), getattr(args, f"{name}_option")) if value]
+        if len(values) != 1:
+            raise arguments.WrongUse(f"{'give' if not values else 'name only once'} the {name}")
+        setattr(args, name, values[0])
     folders = [args.voc, args.coco, args.data]
     if sum(map(bool, folders)) > 1:
         raise BoxpressoError("--voc, --coco and --data exclude each other")
-    if args.save_detections and not any(folders):
-        raise BoxpressoError("--save-detections is of pictures: give them by --voc, --coco or --data")
+    for option in ("save_detections", "save_faults"):
+        if getattr(args, option) and not any(folders):
+            words = option.replace("_", "-")
+            raise BoxpressoError(f"--{words} is of pictures: give them by --voc, --coco or --data")
     if args.html:
         from ..reports import check_place
 
@@ -214,6 +218,8 @@ def on_folder(args: Namespace) -> int:
         list(seen.values()), used, names, overlap=args.overlap, method=args.method,
         coco=read_dataset(args.coco[1], rows, labels) if args.coco else False,
     )  # fmt: skip
+    if args.save_faults:
+        save_faults(args, evaluation, list(seen.values()), used)
     shown = None
     if args.html:
         from ..reports import Pictures
@@ -222,6 +228,23 @@ def on_folder(args: Namespace) -> int:
     rules = protocols(list(seen.values()), used, evaluation.coco)
     about = {"pictures": len(used), "skipped": skipped, "protocols": rules}
     return report(args, evaluation, about, shown, detector.describe())
+
+
+def save_faults(
+    args: Namespace, evaluation: Evaluation, detections: Sequence[Detections], scenes: Sequence[Scene]
+) -> None:
+    """Writes --save-faults. Raises BoxpressoError where it cannot be written."""
+    import csv
+    from io import StringIO
+
+    from ..proto.files import write_text
+    from ..reports.misses import COLUMNS, best_score, fault_rows, judge_pictures
+
+    judged = judge_pictures(detections, scenes, evaluation.overlap, best_score(evaluation.curves)[0])
+    text = StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerows([COLUMNS, *fault_rows(judged, scenes, evaluation.name)])
+    write_text(Path(args.save_faults), text.getvalue())
 
 
 def check_count(args: Namespace, count: int | None, names: Mapping[int, str]) -> None:
@@ -253,8 +276,8 @@ def save_detections(
         to_category = {labels[label]: category for label, category in enumerate(categories, 1)}
         rows = [
             row
-            for at, scene, found in zip(used, scenes, detections)
-            for row in coco_results(found, str(scene.path), images[at], to_category)
+            for at, scene, of_scene in zip(used, scenes, detections)
+            for row in coco_results(of_scene, str(scene.path), images[at], to_category)
         ]
         files = {place: json.dumps(rows)}
     for path, text in files.items():

@@ -163,15 +163,15 @@ def find_lr(args: Namespace) -> int:
         raise BoxpressoError("--find-lr starts with the solver's weights or --weights, not from a snapshot")
     if open_ranks().size > 1:
         raise BoxpressoError("--find-lr is for one process")
-    found = find_rate(
+    rate_range = find_rate(
         args.solver, tell=progress("train: rates"), weights=args.weights.split(",") if args.weights else (),
         device=args.device, deterministic=args.deterministic, reproducible=args.reproducible,
         python_layers=args.python_layers, memory_limit=args.memory_limit,
     )  # fmt: skip
-    print(*table(("rate", "loss", "smoothed"), found.rows(), ">>>"), "", sep="\n")
-    print(f"suggested base_lr: {found.rate:.2g} (the solver has {found.own:g})")
+    print(*table(("rate", "loss", "smoothed"), rate_range.rows(), ">>>"), "", sep="\n")
+    print(f"suggested base_lr: {rate_range.rate:.2g} (the solver has {rate_range.own:g})")
     if importlib.util.find_spec("matplotlib"):
-        print(f"drawn in {found.draw(Path(args.solver).with_suffix('.rates.png'))}")
+        print(f"drawn in {rate_range.draw(Path(args.solver).with_suffix('.rates.png'))}")
     return 0
 
 
@@ -188,7 +188,7 @@ def prepared(args: Namespace) -> Project:
         )
     shown: dict[str, Callable[[int, int], None]] = {}
     project = project_of(
-        Path(args.folder), lambda what, done, all: shown.setdefault(what, progress_of(f"new: {what}"))(done, all)
+        Path(args.folder), lambda step, done, all: shown.setdefault(step, progress_of(f"new: {step}"))(done, all)
     )
     if project.made is not None:
         print("\n".join(describe(project.made)[:-3]), flush=True)

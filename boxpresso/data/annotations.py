@@ -69,10 +69,10 @@ class Files:
 
     @cached_property
     def by_stem(self) -> Mapping[str, list[Path]]:
-        found: dict[str, list[Path]] = defaultdict(list)
+        files: dict[str, list[Path]] = defaultdict(list)
         for path in self.pictures:
-            found[path.stem].append(path)
-        return found
+            files[path.stem].append(path)
+        return files
 
     def picture(self, name: str, beside: Path, split: str = "") -> Path:
         """The picture of a name: as it stands from its annotation or the root, else by the end of its path.
@@ -157,7 +157,7 @@ def kind_of_json(path: Path) -> str:
 
 def kinds_in(files: Files) -> dict[str, list[Path]]:
     """The files of annotations by what they are. Of the .xml and .json in one folder, the first that says it speaks for all."""
-    found: dict[str, list[Path]] = defaultdict(list)
+    paths: dict[str, list[Path]] = defaultdict(list)
     each: dict[tuple[Path, str], str] = {}
     for path in files.ending(".xml", ".json", ".csv"):
         key = path.parent, path.suffix.lower()
@@ -165,8 +165,8 @@ def kinds_in(files: Files) -> dict[str, list[Path]]:
         if kind in ("voc", "labelme"):  # one file a picture
             each[key] = kind
         if kind:
-            found[kind].append(path)
-    return found
+            paths[kind].append(path)
+    return paths
 
 
 # Scenes
@@ -427,15 +427,15 @@ def yolo_texts(files: Files) -> dict[Path, Path]:
     texts: dict[str, list[Path]] = defaultdict(list)
     for path in files.ending(".txt"):
         texts[path.stem].append(path)
-    found = {}
+    pictures = {}
     for picture in files.pictures:
         same = texts.get(picture.stem, [])
         mirrored = Path(*("labels" if part == "images" else part for part in picture.parts)).with_suffix(".txt")
         places = [path for path in (picture.with_suffix(".txt"), mirrored) if path in same]
         places += same if len(same) == 1 and len(files.by_stem[picture.stem]) == 1 else []
         if places:
-            found[picture] = places[0]
-    return found
+            pictures[picture] = places[0]
+    return pictures
 
 
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.I)

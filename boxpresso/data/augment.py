@@ -70,11 +70,11 @@ def distort(picture: np.ndarray, param: Any, rng: np.random.Generator) -> np.nda
 def check_distort(param: Any) -> None:
     """Raises DataError for a lower bound above its upper bound."""
     p = param
-    for what, low, high in (
+    for option, low, high in (
         ("contrast", p.contrast_lower, p.contrast_upper), ("saturation", p.saturation_lower, p.saturation_upper)
     ):  # fmt: skip
         if not 0 <= low <= high:
-            raise DataError(f"distort_param: it must be 0 <= {what}_lower <= {what}_upper, got {low} and {high}")
+            raise DataError(f"distort_param: it must be 0 <= {option}_lower <= {option}_upper, got {low} and {high}")
     if p.brightness_delta < 0 or p.hue_delta < 0:
         raise DataError("distort_param: brightness_delta and hue_delta must not be negative")
 

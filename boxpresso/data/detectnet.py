@@ -311,11 +311,11 @@ def groups_of(table: np.ndarray, eps: float) -> np.ndarray:
         while waiting:
             i = waiting.pop()
             most = eps * table[i, 2:].sum() * 0.5 + 1  # by which the left of another may differ, at most
-            some = order[slice(*np.searchsorted(lefts, (table[i, 0] - most, table[i, 0] + most)))]
-            some = np.sort(some[group[some] < 0])
-            delta = eps * np.minimum(table[i, 2:], table[some, 2:]).sum(1) * 0.5
-            apart = np.maximum(np.abs(table[i, :2] - table[some, :2]).max(1), np.abs(ends[i] - ends[some]).max(1))
-            near = some[apart <= delta]
+            nearby = order[slice(*np.searchsorted(lefts, (table[i, 0] - most, table[i, 0] + most)))]
+            nearby = np.sort(nearby[group[nearby] < 0])
+            delta = eps * np.minimum(table[i, 2:], table[nearby, 2:]).sum(1) * 0.5
+            apart = np.maximum(np.abs(table[i, :2] - table[nearby, :2]).max(1), np.abs(ends[i] - ends[nearby]).max(1))
+            near = nearby[apart <= delta]
             group[near] = count
             waiting += near.tolist()
         count += 1
@@ -332,17 +332,17 @@ def inside(i: int, means: np.ndarray, sizes: np.ndarray, eps: float) -> bool:
     return bool((low & high & beside).any())
 
 
-def judged(truth: np.ndarray, found: np.ndarray, least: float = 0.7) -> np.ndarray:
+def judged(truth: np.ndarray, boxes: np.ndarray, least: float = 0.7) -> np.ndarray:
     """Rows (N, 5) xmin, ymin, xmax, ymax and 1 for a right box, 2 for a wrong one, 3 for a true box that was missed.
 
     Each true box in turn takes the first free box that overlaps it by `least` or more.
     """
-    taken, met = np.zeros(len(found), bool), np.zeros(len(truth), bool)
+    taken, met = np.zeros(len(boxes), bool), np.zeros(len(truth), bool)
     for i, box in enumerate(truth):
         free = np.flatnonzero(~taken)
-        enough = free[shared_with(box, found[free]) >= least]
+        enough = free[shared_with(box, boxes[free]) >= least]
         taken[enough[:1]] = met[i] = len(enough) > 0
-    parts = [(found[taken], 1), (found[~taken], 2), (truth[~met], 3)]
+    parts = [(boxes[taken], 1), (boxes[~taken], 2), (truth[~met], 3)]
     return np.concatenate([np.column_stack([rows, np.full(len(rows), mark)]) for rows, mark in parts])
 
 

@@ -192,12 +192,12 @@ def curves(
     """
     shapes = shapes or upright(last_inside)
     columns = shapes.numbers + 3
-    for rows, what in ((detections, "detections"), (truth, "truth")):
+    for rows, kind in ((detections, "detections"), (truth, "truth")):
         if rows.ndim != 2 or rows.shape[1] != columns:
-            raise DataError(f"the {what} must be rows of {columns} numbers, got shape {rows.shape}")
+            raise DataError(f"the {kind} must be rows of {columns} numbers, got shape {rows.shape}")
         bad = np.flatnonzero(~np.isfinite(rows).all(1))
         if len(bad):
-            raise DataError(f"row {bad[0]} of the {what} is not finite: {rows[bad[0]].tolist()}")
+            raise DataError(f"row {bad[0]} of the {kind} is not finite: {rows[bad[0]].tolist()}")
     detections = detections[np.argsort(-detections[:, 2], kind="stable")]
     other = np.zeros(len(detections), bool)  # of another size than is asked for
     if area is not None:

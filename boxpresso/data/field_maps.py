@@ -63,15 +63,15 @@ class Scene:
             boxes *= np.array([across, down, across, down], np.float32)
             boxes += np.array([x, y, x, y], np.float32)
 
-    def resize(self, width: int, height: int, what: str) -> None:
-        """To another size, boxes too. Raises BrokenRecord, which names `what`, where no pixel would be left."""
+    def resize(self, width: int, height: int, subject: str) -> None:
+        """To another size, boxes too. Raises BrokenRecord, which names `subject`, where no pixel would be left."""
         if (width, height) == (self.width, self.height):
             return
         across, down = np.float32(width) / np.float32(self.width), np.float32(height) / np.float32(self.height)
-        self.image = scaled(self.image, width, height, what)
+        self.image = scaled(self.image, width, height, subject)
         self.move(0, 0, float(across), float(down))
 
-    def rescale(self, across: float, down: float, what: str) -> tuple[int, int]:
+    def rescale(self, across: float, down: float, subject: str) -> tuple[int, int]:
         """By two factors, about the center; of a large one only a part of the image is kept. Gives the new width and height."""
         if across != 1 or down != 1:
             if across > 1.5 or down > 1.5:
@@ -84,14 +84,14 @@ class Scene:
                 self.center = (self.center[0] - x, self.center[1] - y)
                 self.move(-x, -y)
             width, height = rounded(self.width * across), rounded(self.height * down)
-            self.image = scaled(self.image, width, height, what)
+            self.image = scaled(self.image, width, height, subject)
         self.move(0, 0, across, down)
         return self.width, self.height
 
 
-def scaled(image: np.ndarray, width: int, height: int, what: str) -> np.ndarray:
+def scaled(image: np.ndarray, width: int, height: int, subject: str) -> np.ndarray:
     if min(width, height, *image.shape[:2]) < 1 or width * height > LIMITS.picture_pixels:
-        raise BrokenRecord(f"{what} of {image.shape[1]}x{image.shape[0]} would become {width}x{height}")
+        raise BrokenRecord(f"{subject} of {image.shape[1]}x{image.shape[0]} would become {width}x{height}")
     return resize(np.ascontiguousarray(image), width, height)
 
 

@@ -82,9 +82,9 @@ def read_list(source: str) -> list[tuple[str, int]]:
     return items
 
 
-def need_folder(folder: Path, what: str) -> Path:
+def need_folder(folder: Path, subject: str) -> Path:
     if not folder.is_dir():
-        raise DataError(f"there is no folder {folder}: {what}")
+        raise DataError(f"there is no folder {folder}: {subject}")
     return folder
 
 
@@ -338,11 +338,11 @@ def yolo_corners(numbers: Sequence[float]) -> list[float]:
 
 def wider_lists(root: Path) -> dict[str, Path]:
     """The lists of boxes of a WIDER FACE folder by their splits: wider_face_SPLIT_bbx_gt.txt, in it or in wider_face_split."""
-    found: dict[str, Path] = {}
+    by_name: dict[str, Path] = {}
     for place in (root / "wider_face_split", root):
         for path in sorted(place.glob("wider_face_*_bbx_gt.txt")):
-            found.setdefault(path.name[len("wider_face_") : -len("_bbx_gt.txt")], path)
-    return found
+            by_name.setdefault(path.name[len("wider_face_") : -len("_bbx_gt.txt")], path)
+    return by_name
 
 
 def read_wider(folder: str | Path, split: str = "") -> tuple[list[Scene], dict[int, str]]:
@@ -430,9 +430,9 @@ def wider_scene(folder: Path, name: str, faces: list[list[float]]) -> Scene:
     table = np.array(faces).reshape(-1, 5)
     corners = np.column_stack([table[:, :2], table[:, :2] + table[:, 2:4]])
     corners = np.clip(corners, 0, [scene.width, scene.height] * 2)
-    kept = (corners[:, 2:] > corners[:, :2]).all(1)
-    scene.corners, scene.difficult = corners[kept], [bool(flag) for flag in table[kept, 4]]
-    scene.labels = [1] * int(kept.sum())
+    valid = (corners[:, 2:] > corners[:, :2]).all(1)
+    scene.corners, scene.difficult = corners[valid], [bool(flag) for flag in table[valid, 4]]
+    scene.labels = [1] * int(valid.sum())
     return scene
 
 

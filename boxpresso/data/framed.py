@@ -50,23 +50,23 @@ def read_framed(source: str, difficult: bool) -> list[Framed]:
     lines = read_lines(source, "the window file", "be a window file")
     words = ((word, number) for number, line in enumerate(lines, 1) for word in line.split())
     reader = Words(words, source)
-    found: list[Framed] = []
+    frames: list[Framed] = []
     while (mark := reader.next("")) is not None:
         if mark != "#":
             reader.wrong("`# number`", mark)
         reader.whole("the number of the image")
         path = reader.next("a path") or ""
-        channels, height, width = (reader.whole(what) for what in ("channels", "height", "width"))
+        channels, height, width = (reader.whole(subject) for subject in ("channels", "height", "width"))
         rows = reader.table(reader.whole("the number of boxes"), 7 if difficult else 6, "a box")
         regions = reader.table(reader.whole("the number of regions"), 4, "a region")
         if not difficult:
             rows = np.insert(rows, 2, 0, axis=1)
         if (rows[:, 0] <= 0).any():
             raise DataError(f"{source}: {path} has a box of class {rows[:, 0].min():g}; classes count from 1")
-        found.append(Framed(path, (channels, height, width), rows[:, :3], rows[:, 3:], regions))
-    if not found:
+        frames.append(Framed(path, (channels, height, width), rows[:, :3], rows[:, 3:], regions))
+    if not frames:
         raise DataError(f"the window file {source!r} is empty")
-    return found
+    return frames
 
 
 class Words:
@@ -75,32 +75,32 @@ class Words:
     def __init__(self, words: Iterator[tuple[str, int]], source: str) -> None:
         self.words, self.source, self.line = words, source, 0
 
-    def next(self, what: str) -> str | None:
-        """The next word; None at the end where nothing must follow, that is, without `what`."""
+    def next(self, subject: str) -> str | None:
+        """The next word; None at the end where nothing must follow, that is, without `subject`."""
         word, self.line = next(self.words, (None, self.line))
-        if word is None and what:
-            raise DataError(f"{self.source} ends where {what} must follow")
+        if word is None and subject:
+            raise DataError(f"{self.source} ends where {subject} must follow")
         return word
 
-    def number(self, what: str) -> float:
-        word = self.next(what) or ""
+    def number(self, subject: str) -> float:
+        word = self.next(subject) or ""
         try:
             value = float(word)
         except ValueError:
             value = np.nan
         if not np.isfinite(value) or abs(value) > 1e9:
-            self.wrong(what, word)
+            self.wrong(subject, word)
         return value
 
-    def whole(self, what: str) -> int:
-        value = self.number(what)
+    def whole(self, subject: str) -> int:
+        value = self.number(subject)
         if value != int(value) or value < 0:
-            self.wrong(f"{what}, a whole number,", f"{value:g}")
+            self.wrong(f"{subject}, a whole number,", f"{value:g}")
         return int(value)
 
-    def table(self, rows: int, columns: int, what: str) -> np.ndarray:
-        values = [[self.number(what) for _ in range(columns)] for _ in range(rows)]
+    def table(self, rows: int, columns: int, subject: str) -> np.ndarray:
+        values = [[self.number(subject) for _ in range(columns)] for _ in range(rows)]
         return np.array(values, np.float32).reshape(-1, columns)
 
-    def wrong(self, what: str, word: str) -> None:
-        raise DataError(f"{self.source}, line {self.line}: {what} must be here, not {words_of(word)}")
+    def wrong(self, subject: str, word: str) -> None:
+        raise DataError(f"{self.source}, line {self.line}: {subject} must be here, not {words_of(word)}")

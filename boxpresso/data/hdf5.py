@@ -39,7 +39,7 @@ class Rows:
         self.file, self.row, self.turn, self.taken = 0, 0, 0, 0
         self.arrays: list[np.ndarray] = []
         self.loaded = ""
-        self.kept: dict[str, list[np.ndarray]] = {}  # small files, which a large batch goes through many times
+        self.small_files: dict[str, list[np.ndarray]] = {}  # small files, which a large batch goes through many times
         self.began, self.round = 0, 0  # the rows before this round, and those of a whole one, once that is known
         self._load()
         self.shapes = [array.shape[1:] for array in self.arrays]
@@ -51,9 +51,9 @@ class Rows:
         path = files[self.file]
         if path == self.loaded and not self.shuffle:
             return
-        arrays = self.kept.get(path) or self._read(path)
+        arrays = self.small_files.get(path) or self._read(path)
         if sum(array.nbytes for array in arrays) <= KEPT // len(self.files):
-            self.kept[path] = arrays
+            self.small_files[path] = arrays
         if self.arrays and [a.shape[1:] for a in arrays] != self.shapes:
             raise DataError(
                 f"rows of {path!r} have the shapes {[a.shape[1:] for a in arrays]}, before it {self.shapes}"

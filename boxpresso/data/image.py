@@ -72,8 +72,8 @@ def _read(source: FilePath | bytes, name: str) -> PillowImage:
     except Image.UnidentifiedImageError:
         raise BoxpressoError(f"{name} is not an image that Pillow can read (JPEG, PNG, BMP, WebP, TIFF ..)") from None
     except Exception as error:  # decoders raise all kinds, from SyntaxError to struct.error, on a broken file
-        what = getattr(error, "strerror", None) or str(error) or type(error).__name__
-        raise BoxpressoError(f"cannot read the picture {name}: {what}") from error
+        reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
+        raise BoxpressoError(f"cannot read the picture {name}: {reason}") from error
 
 
 def is_address(name: object) -> bool:

@@ -13,7 +13,7 @@ from ..proto.reading import FilePath, read_file
 from .errors import DataError
 
 
-def read_lines(source: str, what: str, form: str) -> list[str]:
+def read_lines(source: str, subject: str, form: str) -> list[str]:
     """The lines of a text file.
 
     Parameters
@@ -28,7 +28,7 @@ def read_lines(source: str, what: str, form: str) -> list[str]:
         return read_file(source).decode("utf-8").splitlines()
     except ModelError as error:
         why = str(error).removeprefix(f"cannot read {source}: ")
-        raise DataError(f"cannot read {what} {source!r}: {why}") from error
+        raise DataError(f"cannot read {subject} {source!r}: {why}") from error
     except UnicodeDecodeError:
         raise DataError(f"{source!r} is not a text; it must {form}") from None
 
@@ -53,12 +53,12 @@ def read_text(path: FilePath) -> str:
         raise DataError(f"{os.fspath(path)} is not a text in UTF-8: {error.reason} at byte {error.start}") from None
 
 
-def read_json(path: FilePath, what: str) -> Any:
-    """The value of a file of JSON. Raises DataError, which says that it is not `what`."""
+def read_json(path: FilePath, subject: str) -> Any:
+    """The value of a file of JSON. Raises DataError, which says that it is not `subject`."""
     try:
         return json.loads(read_text(path))
     except (ValueError, RecursionError) as error:
-        raise DataError(f"{os.fspath(path)} is not {what}: {type(error).__name__} {error}") from error
+        raise DataError(f"{os.fspath(path)} is not {subject}: {type(error).__name__} {error}") from error
 
 
 def below(folder: Path, files: Sequence[Path], name: str) -> list[Path]:

@@ -96,15 +96,15 @@ HEAVY = 0.02  # seconds of a core for a batch, from which on "auto" takes proces
 def chosen(workers: int | str) -> tuple[str, int | None]:
     """Kind and number of workers: of "processes:2", "threads", "auto" or 4; 0 is none. BOXPRESSO_WORKERS goes before it."""
     kind, count = "auto", None
-    for given in (str(workers), os.environ.get("BOXPRESSO_WORKERS", "")):
-        for word in filter(None, given.split(":")):
+    for setting in (str(workers), os.environ.get("BOXPRESSO_WORKERS", "")):
+        for word in filter(None, setting.split(":")):
             if word in KINDS:
                 kind = word
             elif word.isdecimal():
                 count = int(word)
             else:
                 raise DataError(
-                    f"workers (and BOXPRESSO_WORKERS) must be like processes:2, threads, auto or 4, got {given!r}"
+                    f"workers (and BOXPRESSO_WORKERS) must be like processes:2, threads, auto or 4, got {setting!r}"
                 )
     return kind, count
 
@@ -185,10 +185,10 @@ class Loader:
             self.close()
             raise
         self.waiting += time.perf_counter() - begin
-        for index, what in broken.items():
+        for index, reason in broken.items():
             if index not in self.broken:
-                self.broken[index] = what
-                warnings.warn(f"skipped {what} ({len(self.broken)} skipped so far)", BoxpressoWarning, stacklevel=3)
+                self.broken[index] = reason
+                warnings.warn(f"skipped {reason} ({len(self.broken)} skipped so far)", BoxpressoWarning, stacklevel=3)
         return arrays
 
     def _ahead(self) -> Here | Threads | Processes:

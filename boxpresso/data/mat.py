@@ -75,10 +75,10 @@ class Matrix:
             raise BrokenRecord(f"the struct {self.name!r} has no field {name!r}; it has {', '.join(names) or 'none'}")
         for at, (kind, data) in enumerate(self.rest):
             if at == names.index(name):
-                found = matrix(data, self.order) if kind == MATRIX else None
-                if found is not None:
-                    found.name = f"{self.name}.{name}"
-                    return found
+                value = matrix(data, self.order) if kind == MATRIX else None
+                if value is not None:
+                    value.name = f"{self.name}.{name}"
+                    return value
                 break
         raise BrokenRecord(f"the file ends before {self.name}.{name}")
 
@@ -131,14 +131,14 @@ def walk(raw: bytes, names: tuple[str, ...]) -> np.ndarray:
             whole = inflated(data, room)
             room -= len(whole)
             kind, data = next(elements(memoryview(whole), order), (0, memoryview(b"")))
-        found = matrix(data, order) if kind == MATRIX else None
-        if found is None:
+        value = matrix(data, order) if kind == MATRIX else None
+        if value is None:
             continue
-        if found.name == names[0]:
+        if value.name == names[0]:
             for name in names[1:]:
-                found = found.field(name)
-            return found.numbers()
-        there.append(found.name)
+                value = value.field(name)
+            return value.numbers()
+        there.append(value.name)
     raise BrokenRecord(f"it has no variable {names[0]!r}; it has {', '.join(there) or 'none'}")
 
 

@@ -44,14 +44,14 @@ def scans_of(data: Union[bytes, mmap.mmap], most: int) -> int:
     """
     at, scans, segments = 2, 0, 0
     while scans <= most:
-        found = MARKER.search(data, at)
-        if found is None or found[1] == EOI:
+        marker = MARKER.search(data, at)
+        if marker is None or marker[1] == EOI:
             break
         segments += 1
         if segments > SEGMENTS:
             raise DataError(f"a JPEG of more than {SEGMENTS} segments")
-        scans += found[1] == SOS
-        at = found.end() + max(2, int.from_bytes(data[found.end() : found.end() + 2], "big"))
+        scans += marker[1] == SOS
+        at = marker.end() + max(2, int.from_bytes(data[marker.end() : marker.end() + 2], "big"))
     return scans
 
 

@@ -95,15 +95,15 @@ def expand(names: Sequence[str]) -> list[PictureSource]:
     result: list[PictureSource] = []
     for name in names:
         if os.path.isdir(name):
-            found = [str(path) for path in sorted(Path(name).iterdir()) if known(path) and path.is_file()]
-            if not found:
+            paths = [str(path) for path in sorted(Path(name).iterdir()) if known(path) and path.is_file()]
+            if not paths:
                 raise DataError(f"the folder {name} has no pictures (.jpg, .png ..) and no videos (.mp4 ..)")
-            result += [of_file(path) for path in found]
+            result += [of_file(path) for path in paths]
         elif not os.path.lexists(name) and glob.has_magic(name):
-            found = sorted(path for path in glob.glob(name, recursive=True) if os.path.isfile(path))
-            if not found:
+            paths = sorted(path for path in glob.glob(name, recursive=True) if os.path.isfile(path))
+            if not paths:
                 raise DataError(f"no file fits the pattern {name}")
-            result += [of_file(path) for path in found]
+            result += [of_file(path) for path in paths]
         elif name.isdecimal() and not os.path.lexists(name):
             result.append(PictureSource("camera", name))
         else:

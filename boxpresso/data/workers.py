@@ -137,9 +137,9 @@ class Worker:
         finally:
             there.close()
 
-    def send(self, what: Any) -> None:
+    def send(self, message: Any) -> None:
         with suppress(OSError):  # it is dead: `receive` will tell
-            self.pipe.send(what)
+            self.pipe.send(message)
 
     def receive(self) -> Any:
         try:

@@ -71,8 +71,8 @@ def nearest(nets: Sequence[Net], count: int = 3) -> list[tuple[type[Decoder], li
     """The decoders that come closest to being recognised, best first, each with what it misses."""
     ranked = []
     for decoder in decoders():
-        signs = {what: there for what, there in decoder.signs(nets).items() if what != "one net" or not there}
-        missing = [what for what, there in signs.items() if not there]
+        signs = {sign: there for sign, there in decoder.signs(nets).items() if sign != "one net" or not there}
+        missing = [sign for sign, there in signs.items() if not there]
         ranked.append((len(missing) / len(signs), len(missing), decoder, missing))
     ranked.sort(key=lambda each: each[:2])
     return [(decoder, missing) for _, _, decoder, missing in ranked[:count]]

@@ -244,8 +244,8 @@ def shape_of(net: Net, name: str) -> tuple[int, ...]:
 
 def producer(net: Net, blob: str) -> Layer | None:
     """The last layer that writes a blob, None for an input."""
-    found = [layer for layer, (_, tops) in zip(net.layers, net.names) if blob in tops]
-    return found[-1] if found and found[-1].type != "Input" else None
+    makers = [layer for layer, (_, tops) in zip(net.layers, net.names) if blob in tops]
+    return makers[-1] if makers and makers[-1].type != "Input" else None
 
 
 def single(nets: Sequence[Net], name: str) -> Net:

@@ -53,23 +53,23 @@ class CenterFace(OneNet):
     @classmethod
     def signs(cls, nets: Sequence[Net]) -> dict[str, bool]:
         net = nets[0]
-        found = cls.find(net)
+        blobs = cls.find(net)
         source = shape_of(net, net.inputs[0]) if net.inputs else ()
         return {
             "one net": len(nets) == 1,
-            "outputs of 1, 2, 2 and 10 channels and one size": bool(found),
-            "that size is a quarter of the input's": bool(found)
+            "outputs of 1, 2, 2 and 10 channels and one size": bool(blobs),
+            "that size is a quarter of the input's": bool(blobs)
             and len(source) == 4
-            and all(abs(a - STRIDE * b) < 2 * STRIDE for a, b in zip(source[2:], shape_of(net, found[0])[2:])),
+            and all(abs(a - STRIDE * b) < 2 * STRIDE for a, b in zip(source[2:], shape_of(net, blobs[0])[2:])),
         }
 
     @classmethod
     def build(cls, nets: Sequence[Net]) -> CenterFace:
         net = single(nets, cls.NAME)
-        found = cls.find(net)
-        if not found:
+        blobs = cls.find(net)
+        if not blobs:
             raise ModelError(f"net {net.name!r} has no four outputs of 1, 2, 2 and 10 channels and one size")
-        return cls(net, *found)
+        return cls(net, *blobs)
 
     @property
     def classes(self) -> int | None:

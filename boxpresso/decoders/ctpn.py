@@ -51,29 +51,29 @@ class Ctpn(OneNet):
     @staticmethod
     def find(net: Net) -> list[str]:
         """The blobs of scores and offsets."""
-        found = []
+        tops = []
         for word in ("cls_prob_reshape", "bbox_pred"):
             names = [n for n in net.blobs if word in n and len(shape_of(net, n)) == 4 and shape_of(net, n)[1] == 20]
-            found += names[:1]
-        return found if len(found) == 2 else []
+            tops += names[:1]
+        return tops if len(tops) == 2 else []
 
     @classmethod
     def signs(cls, nets: Sequence[Net]) -> dict[str, bool]:
-        found = cls.find(nets[0])
+        blobs = cls.find(nets[0])
         return {
             "one net": len(nets) == 1,
-            "rpn_cls_prob_reshape and rpn_bbox_pred of 20 channels": bool(found),
+            "rpn_cls_prob_reshape and rpn_bbox_pred of 20 channels": bool(blobs),
         }
 
     @classmethod
     def build(cls, nets: Sequence[Net]) -> Ctpn:
         net = single(nets, cls.NAME)
-        found = cls.find(net)
-        if not found:
+        blobs = cls.find(net)
+        if not blobs:
             raise ModelError(
                 f"net {net.name!r} has no rpn_cls_prob_reshape and rpn_bbox_pred of 20 channels, which CTPN gives"
             )
-        return cls(net, *found)
+        return cls(net, *blobs)
 
     @property
     def classes(self) -> int | None:

@@ -102,8 +102,8 @@ class Detection:
         values = {f.name: getattr(self, f.name) for f in fields(self)}
         if self.mask is not None:
             values["mask"] = f"{int(self.mask.sum())} pixels of {self.mask.shape[1]} x {self.mask.shape[0]}"
-        told = ", ".join(f"{name}={value!r}" for name, value in values.items() if value is not None)
-        return f"Detection({told})"
+        described = ", ".join(f"{name}={value!r}" for name, value in values.items() if value is not None)
+        return f"Detection({described})"
 
 
 RotatedDetection = DetailedDetection = Detection  # older names
@@ -499,17 +499,17 @@ class Detections(Sequence[Detection]):
         >>> len(found.suppress(0.5)), found.suppress(0.5, across=True).class_ids
         (2, array([2]))
         """
-        found = self.sorted()
-        group = np.argsort(np.zeros(len(found)) if across else found.class_ids, kind="stable")
-        found = found.take(group)
-        edges = np.flatnonzero(np.diff(found.class_ids)) + 1 if not across else np.zeros(0, int)
-        starts = np.concatenate([[0], edges, [len(found)]]).astype(np.int32)
-        if found.angles is not None and found.quadrilaterals is not None:
-            boxes = found.rotated[:, [0, 1, 3, 2, 4]] * [1, 1, 1, 1, -np.pi / 180]
+        ordered = self.sorted()
+        group = np.argsort(np.zeros(len(ordered)) if across else ordered.class_ids, kind="stable")
+        ordered = ordered.take(group)
+        edges = np.flatnonzero(np.diff(ordered.class_ids)) + 1 if not across else np.zeros(0, int)
+        starts = np.concatenate([[0], edges, [len(ordered)]]).astype(np.int32)
+        if ordered.angles is not None and ordered.quadrilaterals is not None:
+            boxes = ordered.rotated[:, [0, 1, 3, 2, 4]] * [1, 1, 1, 1, -np.pi / 180]
         else:
-            boxes = found.boxes.astype(np.float64)
+            boxes = ordered.boxes.astype(np.float64)
         stay = suppress_boxes(open_device("cpu"), boxes, overlap, starts=starts, pixels=pixels, strict=True)
-        return found.take(stay).sorted()
+        return ordered.take(stay).sorted()
 
     def __repr__(self) -> str:
         rows = [
@@ -541,12 +541,12 @@ def class_id_of(row: Any) -> int:
     return int(value)
 
 
-def extra_package(name: str, what: str) -> Any:
+def extra_package(name: str, purpose: str) -> Any:
     """A package that is imported for one thing alone. Raises BoxpressoError that says how to get it."""
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
-        raise BoxpressoError(f"{what} needs {name}: pip install {name}") from error
+        raise BoxpressoError(f"{purpose} needs {name}: pip install {name}") from error
 
 
 def as_detections(found: Any, names: Mapping[int, str] | None = None) -> Detections:

@@ -167,10 +167,10 @@ class Recognition:
         lines = [f"recognised: {model.title} ({' or '.join(self.alike)}), {self.evidence()}"]
         if self.kind == "variant":
             lines.append("  it is a variant: input as for that model, labels unknown")
-        for what, names in (("matching", self.matching), ("not in it", self.others)):
+        for label, names in (("matching", self.matching), ("not in it", self.others)):
             if names:
                 more = f" and {len(names) - 8} more" if len(names) > 8 else ""
-                lines.append(f"  {what}: {', '.join(names[:8])}{more}")
+                lines.append(f"  {label}: {', '.join(names[:8])}{more}")
         lines.append(f"  input: {model.describe()}")
         lines.append(f"  documented at {model.source or 'unknown'}")
         lines.append(f"  published at {model.published or 'unknown'}, licence {model.licence or 'unknown'}")
@@ -234,15 +234,15 @@ def recognise(source: Net | Weights | str | os.PathLike[str]) -> Recognition | N
     hashes = {hashed(name, shape): name for name, shape in layers}
     if not hashes:
         return None
-    found = max(known_models().values(), key=lambda model: likeness(model, hashes.keys()))
-    common = found.layers & hashes.keys()
+    nearest_model = max(known_models().values(), key=lambda model: likeness(model, hashes.keys()))
+    common = nearest_model.layers & hashes.keys()
     others = [name for key, name in hashes.items() if key not in common]
-    missing = len(found.layers) - len(common)
+    missing = len(nearest_model.layers) - len(common)
     matching = tuple(name for key, name in hashes.items() if key in common)
-    if not missing and len(others) <= EXTRA * len(found.layers):
-        return Recognition(found, "same", matching, 0, tuple(others))
-    if likeness(found, hashes.keys())[0] >= VARIANT:
-        return Recognition(found, "variant", matching, missing, tuple(others))
+    if not missing and len(others) <= EXTRA * len(nearest_model.layers):
+        return Recognition(nearest_model, "same", matching, 0, tuple(others))
+    if likeness(nearest_model, hashes.keys())[0] >= VARIANT:
+        return Recognition(nearest_model, "variant", matching, missing, tuple(others))
     digest = digest_of_shapes(shape for _, shape in layers)
     renamed = next((model for model in known_models().values() if model.shapes == digest), None)
     if renamed is not None:

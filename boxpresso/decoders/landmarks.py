@@ -94,11 +94,11 @@ class Landmarks(OneNet):
     def detect(self, pixels: Numpy, settings: Settings) -> Detections:
         high, wide = pixels.shape[:2]
         if self.faces is None:
-            found = Detections(np.array([[0, 0, wide, high]]), np.ones(1), np.ones(1), self.NAMES)
+            faces = Detections(np.array([[0, 0, wide, high]]), np.ones(1), np.ones(1), self.NAMES)
         else:
-            found = self.faces.detect(pixels, self.faces.settings.given(threshold=settings.threshold or None))
+            faces = self.faces.detect(pixels, self.faces.settings.given(threshold=settings.threshold or None))
         points = []
-        for box in found.boxes.astype(np.float64):
+        for box in faces.boxes.astype(np.float64):
             left, top = np.clip(np.floor(box[:2]), 0, (wide - 1, high - 1)).astype(int)
             right, bottom = np.clip(np.ceil(box[2:]), (left + 1, top + 1), (wide, high)).astype(int)
             name, channels, width, height = picture_input(self.net, settings.size or self.side)
@@ -106,11 +106,11 @@ class Landmarks(OneNet):
             parts = shares(self.forward(values), width, height)
             points.append(parts * (right - left, bottom - top) + (left, top))
         count = shape_of(self.net, self.blobs[0])[1] // 2
-        marks = np.array(points, np.float64).reshape(len(found), count, 2)
+        marks = np.array(points, np.float64).reshape(len(faces), count, 2)
         if self.faces is not None:
-            return Detections(found.boxes, found.scores, found.class_ids, found.names, landmarks=marks)
+            return Detections(faces.boxes, faces.scores, faces.class_ids, faces.names, landmarks=marks)
         boxes = np.concatenate([marks.min(1), marks.max(1)], 1)
-        return Detections(boxes, found.scores, found.class_ids, self.NAMES, landmarks=marks)
+        return Detections(boxes, faces.scores, faces.class_ids, self.NAMES, landmarks=marks)
 
     def batch(self, pictures: Sequence[Numpy], settings: Settings) -> list[Detections]:
         return [self.detect(pixels, settings) for pixels in pictures]  # each has faces of its own
@@ -123,8 +123,8 @@ class Landmarks(OneNet):
 
     def forward(self, values: dict[str, Numpy]) -> Numpy:
         """The net's points."""
-        given: dict[str, Any] = values
-        points: Numpy = self.net.forward(**given)[self.blobs[0]]
+        inputs: dict[str, Any] = values
+        points: Numpy = self.net.forward(**inputs)[self.blobs[0]]
         return points
 
 

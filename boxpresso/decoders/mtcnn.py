@@ -43,11 +43,11 @@ class Mtcnn(Decoder):
         self.first, self.second, self.third, self.fourth = first, second, third, fourth
         self.nets = [net for net in (first, second, third, fourth) if net is not None]
         self.settings = self.SETTINGS
-        found = [probed(net) for net in (first, second, third)]
-        self.columns = sum(along for along, _ in found) <= 0
+        shapes = [probed(net) for net in (first, second, third)]
+        self.columns = sum(along for along, _ in shapes) <= 0
         if not self.columns:  # trained from OpenCV, which reads blue first; MATLAB reads red first
             self.settings = self.settings.given(swap_rb=False)
-        self.face = [channel for _, channel in found]  # of each net's two scores
+        self.face = [channel for _, channel in shapes]  # of each net's two scores
 
     @classmethod
     def roles(cls, nets: Sequence[Net]) -> list[Net | None]:
@@ -67,7 +67,7 @@ class Mtcnn(Decoder):
     def build(cls, nets: Sequence[Net]) -> Mtcnn:
         first, second, third, fourth = cls.roles(nets)
         if first is None or second is None or third is None:
-            missing = [what for what, there in cls.signs(nets).items() if not there]
+            missing = [sign for sign, there in cls.signs(nets).items() if not there]
             raise ModelError(f"the cascade of MTCNN lacks {'; '.join(missing)}; give the folder with its nets")
         return cls(first, second, third, fourth)
 
@@ -187,8 +187,8 @@ def probed(net: Net) -> tuple[float, int]:
     pictures = np.clip(noise.repeat(4, 2).repeat(4, 3), -1, 1).astype(np.float32)
     scores, means = [], []
     for values in (pictures, pictures[..., ::-1], pictures[..., ::-1, :]):
-        found = in_chunks(net, np.ascontiguousarray(values))
-        pair = found[by_width(found, 2)]
+        outputs = in_chunks(net, np.ascontiguousarray(values))
+        pair = outputs[by_width(outputs, 2)]
         means.append(pair.mean(0))
         pair = log(np.maximum(pair, 1e-12))
         scores.append(pair[:, 1] - pair[:, 0])
@@ -222,7 +222,7 @@ def in_chunks(net: Net, values: Numpy) -> dict[str, Numpy]:
         for name, value in forward(net, chunk).items():
             parts[name].append(value[:count].reshape(count, -1))
     widths = {name: math.prod(shape_of(net, name)[1:]) for name in net.outputs}
-    return {name: np.concatenate([*found, np.zeros((0, widths[name]))]) for name, found in parts.items()}
+    return {name: np.concatenate([*chunks, np.zeros((0, widths[name]))]) for name, chunks in parts.items()}
 
 
 def landmarks(values: Numpy) -> Numpy:

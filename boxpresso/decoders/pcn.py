@@ -63,7 +63,7 @@ class Pcn(Decoder):
     def build(cls, nets: Sequence[Net]) -> Pcn:
         first, second, third = cls.roles(nets)
         if first is None or second is None or third is None:
-            missing = [what for what, there in cls.signs(nets).items() if not there]
+            missing = [sign for sign, there in cls.signs(nets).items() if not there]
             raise ModelError(f"the cascade of PCN lacks {'; '.join(missing)}; give the folder with its nets")
         return cls(first, second, third)
 
@@ -77,16 +77,16 @@ class Pcn(Decoder):
         padded = np.pad(image, ((border[0],) * 2, (border[1],) * 2, (0, 0)))
         views = {0: padded, 180: padded[::-1], 90: padded.transpose(1, 0, 2)}
         views[-90] = views[90][::-1]
-        found = self.propose(image, padded.shape, border, settings)
-        found = self.suppress(found, LOCAL, local=True)
+        windows = self.propose(image, padded.shape, border, settings)
+        windows = self.suppress(windows, LOCAL, local=True)
         for net, least in ((self.second, SECOND), (self.third, settings.threshold)):
-            found = self.calibrate(net, views, found, least, settings)
+            windows = self.calibrate(net, views, windows, least, settings)
             local = net is self.second
             overlap = LOCAL if local else 0.3 if settings.overlap is None else settings.overlap
-            found = self.suppress(found, overlap, local=local)
-        found = found[~inner(found)]
-        found = found[found[:, 2] > 0]
-        return detections(found, border, self.NAMES)
+            windows = self.suppress(windows, overlap, local=local)
+        windows = windows[~inner(windows)]
+        windows = windows[windows[:, 2] > 0]
+        return detections(windows, border, self.NAMES)
 
     def propose(self, image: Numpy, padded: tuple[int, ...], border: list[int], settings: Settings) -> Numpy:
         """Rows (x, y, side, angle, scale, score) of PCN-1, over a pyramid of the picture; x and y are in the padded one."""
@@ -117,14 +117,14 @@ class Pcn(Decoder):
         turned = next((name for name in names if "rotate" in name), names[-1])
         return values[turned], values[next(name for name in names if name != turned)]
 
-    def calibrate(self, net: Net, views: dict[int, Numpy], found: Numpy, least: float, settings: Settings) -> Numpy:
+    def calibrate(self, net: Net, views: dict[int, Numpy], windows: Numpy, least: float, settings: Settings) -> Numpy:
         """The windows that PCN-2 or PCN-3 takes for faces, moved and turned as it says."""
         side = shape_of(net, net.inputs[0])[-1]
         height, width = views[0].shape[:2]
-        found = found[found[:, 2] > 0]
-        crops = np.zeros((len(found), side, side, 3), np.float32)
-        corners = np.zeros((len(found), 2))
-        for i, row in enumerate(found):
+        windows = windows[windows[:, 2] > 0]
+        crops = np.zeros((len(windows), side, side, 3), np.float32)
+        corners = np.zeros((len(windows), 2))
+        for i, row in enumerate(windows):
             corners[i] = x, y = seen_at(row[0], row[1], row[2], int(row[3]), height, width)
             part = views[int(row[3])][int(y) : int(y + row[2]), int(x) : int(x + row[2])]
             crops[i] = resize(part, side, side)
@@ -132,14 +132,14 @@ class Pcn(Decoder):
         scores = values[next(n for n, v in values.items() if v.shape[1] == 2)][:, 1]
         sides, across, down = values[by_name(values, 3, "reg")].astype(np.float64).T
         turn = values[by_name(values, 1 if net is self.third else 3, "rotate")]
-        old = found[:, 2]
+        old = windows[:, 2]
         size = np.trunc(sides * old)
         moved = np.trunc(
             corners + (old * (0.5 - 0.5 * sides))[:, None] + (old * sides)[:, None] * np.stack([across, down], 1)
         )
         rows = []
         for i in np.flatnonzero(scores > least).tolist():
-            angle, (x, y), wide = int(found[i, 3]), moved[i], size[i]
+            angle, (x, y), wide = int(windows[i, 3]), moved[i], size[i]
             if not legal(np.array([[x, y, wide]]), views[angle].shape)[0]:
                 continue
             if net is self.third:
@@ -148,28 +148,28 @@ class Pcn(Decoder):
             else:
                 final = (90, angle, -90)[int(turn[i].argmax())]  # the middle one leaves it as it is
             x, y = back_at(x, y, wide, angle, height, width)
-            rows.append([x, y, wide, final, found[i, 4], scores[i]])
+            rows.append([x, y, wide, final, windows[i, 4], scores[i]])
         return np.array(rows, np.float64).reshape(-1, 6)
 
     @staticmethod
-    def suppress(found: Numpy, threshold: float, local: bool) -> Numpy:
+    def suppress(windows: Numpy, threshold: float, local: bool) -> Numpy:
         """Best first, without windows that overlap a better one by more, of the same scale if `local`; as in the source, a
         window that is left out still suppresses none."""
-        found = found[np.argsort(-found[:, 5], kind="stable")]
-        gone = np.zeros(len(found), bool)
-        for i in range(len(found)):
+        windows = windows[np.argsort(-windows[:, 5], kind="stable")]
+        gone = np.zeros(len(windows), bool)
+        for i in range(len(windows)):
             if gone[i]:
                 continue
-            later = found[i + 1 :]
-            start = np.maximum(found[i, :2], later[:, :2])
-            end = np.minimum(found[i, :2] + found[i, 2], later[:, :2] + later[:, 2:3])
+            later = windows[i + 1 :]
+            start = np.maximum(windows[i, :2], later[:, :2])
+            end = np.minimum(windows[i, :2] + windows[i, 2], later[:, :2] + later[:, 2:3])
             shared = np.prod(np.maximum(end - start, 0), axis=1)
-            union = found[i, 2] ** 2 + later[:, 2] ** 2 - shared
+            union = windows[i, 2] ** 2 + later[:, 2] ** 2 - shared
             over = shared > threshold * union
             if local:
-                over &= np.abs(later[:, 4] - found[i, 4]) <= 1e-5
+                over &= np.abs(later[:, 4] - windows[i, 4]) <= 1e-5
             gone[i + 1 :] |= over
-        return np.asarray(found[~gone])
+        return np.asarray(windows[~gone])
 
 
 def by_name(values: dict[str, Numpy], width: int, word: str) -> str:
@@ -217,26 +217,26 @@ def back_at(x: float, y: float, side: float, angle: int, height: int, width: int
     return (width - y - side, x) if angle == -90 else (x, y)
 
 
-def inner(found: Numpy) -> Numpy:
+def inner(windows: Numpy) -> Numpy:
     """Which windows lie in a better one that stays; best first."""
-    gone = np.zeros(len(found), bool)
-    for i in range(len(found)):
+    gone = np.zeros(len(windows), bool)
+    for i in range(len(windows)):
         if not gone[i]:
-            start, end = found[i, :2], found[i, :2] + found[i, 2]
-            later = found[i + 1 :]
+            start, end = windows[i, :2], windows[i, :2] + windows[i, 2]
+            later = windows[i + 1 :]
             first, last = later[:, :2], later[:, :2] + later[:, 2:3] - 1
             gone[i + 1 :] |= ((first >= start) & (last >= start) & (first < end) & (last < end)).all(1)
     return gone
 
 
-def detections(found: Numpy, border: list[int], names: Any) -> Detections:
+def detections(windows: Numpy, border: list[int], names: Any) -> Detections:
     """Windows as rotated boxes: squares turned anti-clockwise around their centres."""
-    corner, side = found[:, :2] - [border[1], border[0]], found[:, 2]
-    angle = (found[:, 3] + 180) % 360 - 180
+    corner, side = windows[:, :2] - [border[1], border[0]], windows[:, 2]
+    angle = (windows[:, 3] + 180) % 360 - 180
     sine, cosine = sine_cosine(np.deg2rad(angle))
     along, across = np.stack([cosine, -sine], 1), np.stack([sine, cosine], 1)  # y goes down
     signs = ((-0.5, -0.5), (0.5, -0.5), (0.5, 0.5), (-0.5, 0.5))
     centre = corner + side[:, None] / 2
     points = np.stack([centre + side[:, None] * (u * along + v * across) for u, v in signs], 1)
-    boxes = np.concatenate([points.min(1), points.max(1)], 1) if len(found) else np.zeros((0, 4))
-    return Detections(boxes, found[:, 5], np.ones(len(found)), names, angles=angle, quadrilaterals=points)
+    boxes = np.concatenate([points.min(1), points.max(1)], 1) if len(windows) else np.zeros((0, 4))
+    return Detections(boxes, windows[:, 5], np.ones(len(windows)), names, angles=angle, quadrilaterals=points)

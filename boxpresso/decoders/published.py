@@ -164,8 +164,14 @@ def fetch(name: str, tell: Tell | None = None) -> Published:
 
 def notice(entry: Published) -> str:
     """What is fetched, how much, from where and under which licence."""
-    size = f"{entry.size / 1e6:.1f} MB"
-    return f"fetching {entry.name} ({size}) from {entry.page}, licence: {entry.licence or 'none stated'}"
+    return (
+        f"fetching {entry.name} ({megabytes(entry.size)}) from {entry.page}, licence: {entry.licence or 'none stated'}"
+    )
+
+
+def megabytes(size: int) -> str:
+    """A number of bytes for people: `30 kB`, `1.1 MB`."""
+    return f"{size / 1e6:.1f} MB" if size >= 1_000_000 else f"{size / 1e3:.0f} kB"
 
 
 def fetch_file(entry: Published, file: File, tell: Tell) -> None:

@@ -33,11 +33,11 @@ class R2cnn(FasterRcnn):
 
     @staticmethod
     def blobs_of(net: Net) -> dict[str, str | None]:
-        found = FasterRcnn.blobs_of(net)
-        found.pop("an output bbox_pred")
-        info = found.pop("an input im_info")
+        blobs = FasterRcnn.blobs_of(net)
+        blobs.pop("an output bbox_pred")
+        info = blobs.pop("an input im_info")
         offsets = next((name for name in net.outputs if "inclined_rect_pred" in name), None)
-        return {**found, "an output inclined_rect_pred": offsets, "an input im_info": info}
+        return {**blobs, "an output inclined_rect_pred": offsets, "an input im_info": info}
 
     @property
     def names(self) -> Mapping[int, str]:

@@ -54,17 +54,17 @@ class FasterRcnn(OneNet):
 
     @classmethod
     def signs(cls, nets: Sequence[Net]) -> dict[str, bool]:
-        found = cls.blobs_of(nets[0])
-        return {"one net": len(nets) == 1, **{what: name is not None for what, name in found.items()}}
+        blobs = cls.blobs_of(nets[0])
+        return {"one net": len(nets) == 1, **{sign: name is not None for sign, name in blobs.items()}}
 
     @classmethod
     def build(cls, nets: Sequence[Net]) -> FasterRcnn:
         net = single(nets, cls.NAME)
-        found = cls.blobs_of(net)
-        missing = [what for what, name in found.items() if name is None]
+        blobs = cls.blobs_of(net)
+        missing = [sign for sign, name in blobs.items() if name is None]
         if missing:
             raise ModelError(f"net {net.name!r} lacks {', '.join(missing)}, which the decoder {cls.NAME} reads")
-        regions, scores, offsets, info = (str(name) for name in found.values())
+        regions, scores, offsets, info = (str(name) for name in blobs.values())
         return cls(net, regions, scores, offsets, info)
 
     @property

@@ -67,7 +67,7 @@ class RetinaFace(OneNet):
     @classmethod
     def build(cls, nets: Sequence[Net]) -> RetinaFace:
         net = single(nets, cls.NAME)
-        missing = [what for what, there in cls.signs(nets).items() if not there]
+        missing = [sign for sign, there in cls.signs(nets).items() if not there]
         if missing:
             raise ModelError(f"net {net.name!r} lacks {'; '.join(missing)}, which the decoder {cls.NAME} reads")
         return cls(net, cls.find(net))
@@ -103,12 +103,12 @@ class RetinaFace(OneNet):
             boxes.append(np.concatenate([middle - half, middle + half], 1))
             scores.append(score[good])
             points.append(centre[:, None] + point * size[:, None])
-        found, score, landmarks = np.concatenate(boxes), np.concatenate(scores), np.concatenate(points)
+        corners, score, landmarks = np.concatenate(boxes), np.concatenate(scores), np.concatenate(points)
         order = np.argsort(-score, kind="stable")
         overlap = 0.4 if settings.overlap is None else settings.overlap
-        stay = order[suppress_boxes(self.net.device, found[order], overlap, strict=True)]
+        stay = order[suppress_boxes(self.net.device, corners[order], overlap, strict=True)]
         _, _, width, height = picture_input(self.net)
         scale = min(width / shape[1], height / shape[0])
         return Detections(
-            found[stay] / scale, score[stay], np.ones(len(stay)), self.NAMES, landmarks=landmarks[stay] / scale
+            corners[stay] / scale, score[stay], np.ones(len(stay)), self.NAMES, landmarks=landmarks[stay] / scale
         )

@@ -177,8 +177,8 @@ def voc_results(names: Sequence[str], detections: Sequence[Rows], classes: Mappi
     {'comp4_det_test_cat.txt': '000001 0.500000 10.0 20.0 30.0 40.0\\n'}
     """
     lines: dict[int, list[str]] = {label: [] for label in classes}
-    for name, found in zip(names, detections, strict=True):
-        for label, score, box in zip(found.class_ids.tolist(), found.scores, found.boxes.astype(np.float64)):
+    for name, rows in zip(names, detections, strict=True):
+        for label, score, box in zip(rows.class_ids.tolist(), rows.scores, rows.boxes.astype(np.float64)):
             corners = " ".join(f"{value:.1f}" for value in box + np.array([1, 1, 0, 0]))
             lines.setdefault(label, []).append(f"{name} {score:.6f} {corners}\n")
     names_of = {label: re.sub(r"[^\w .-]", "_", str(classes.get(label, label))) for label in lines}

@@ -94,13 +94,13 @@ class Segmentation(OneNet):
         )
         labels, sure = labels[rows[:, None], columns], sure[rows[:, None], columns]
         background = {0} if self.count in (2, 21) else set()
-        found = [label for label in np.unique(labels).tolist() if label not in background]
-        masks = np.array([labels == label for label in found], bool).reshape(-1, *shape)
+        present = [label for label in np.unique(labels).tolist() if label not in background]
+        masks = np.array([labels == label for label in present], bool).reshape(-1, *shape)
         score = np.array([sure[mask].mean() for mask in masks])
         boxes = np.array([box_of(mask) for mask in masks], np.float64).reshape(-1, 4)
         good = score >= settings.threshold
         return Detections(
-            boxes[good], score[good], np.array(found, np.int64)[good], self.names, masks=masks[good], kind="segments"
+            boxes[good], score[good], np.array(present, np.int64)[good], self.names, masks=masks[good], kind="segments"
         )
 
 

@@ -29,8 +29,8 @@ class RowsDecoder(OneNet):
     @classmethod
     def last(cls, net: Net) -> tuple[Layer, str] | None:
         """The last layer of one of the types, and its top."""
-        found = [(layer, tops[0]) for layer, (_, tops) in zip(net.layers, net.names) if layer.type in cls.TYPES]
-        return found[-1] if found else None
+        outputs = [(layer, tops[0]) for layer, (_, tops) in zip(net.layers, net.names) if layer.type in cls.TYPES]
+        return outputs[-1] if outputs else None
 
     @classmethod
     def signs(cls, nets: Sequence[Net]) -> dict[str, bool]:
@@ -42,11 +42,11 @@ class RowsDecoder(OneNet):
     @classmethod
     def build(cls, nets: Sequence[Net]) -> RowsDecoder:
         net = single(nets, cls.NAME)
-        if (found := cls.last(net)) is None:
+        if (last := cls.last(net)) is None:
             raise ModelError(
                 f"net {net.name!r} has no layer of type {' or '.join(cls.TYPES)}, from which detections are read"
             )
-        return cls(net, *found)
+        return cls(net, *last)
 
     @property
     def suppresses(self) -> bool:

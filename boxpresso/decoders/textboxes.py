@@ -59,12 +59,12 @@ class TextBoxes(OneNet):
     @classmethod
     def build(cls, nets: Sequence[Net]) -> TextBoxes:
         net = single(nets, cls.NAME)
-        found = cls.find(net)
-        if not found:
+        blobs = cls.find(net)
+        if not blobs:
             raise ModelError(
                 f"net {net.name!r} has no outputs of P priors, 12 P locations and 2 P scores, as TextBoxes++ has"
             )
-        return cls(net, found)
+        return cls(net, blobs)
 
     @property
     def classes(self) -> int | None:

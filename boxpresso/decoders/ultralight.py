@@ -60,7 +60,7 @@ class UltraLight(OneNet):
     def build(cls, nets: Sequence[Net]) -> UltraLight:
         net = single(nets, cls.NAME)
         boxes, scores, _ = cls.find(net)
-        missing = [what for what, there in cls.signs(nets).items() if not there]
+        missing = [sign for sign, there in cls.signs(nets).items() if not there]
         if boxes is None or scores is None or missing:
             raise ModelError(f"net {net.name!r} lacks {'; '.join(missing)}, which the decoder {cls.NAME} reads")
         return cls(net, boxes, scores)

@@ -93,7 +93,7 @@ class YoloMaps(OneNet):
         net = single(nets, cls.NAME)
         maps, boxes, count = cls.find(net)
         if not maps:
-            missing = [what for what, there in cls.signs(nets).items() if not there]
+            missing = [sign for sign, there in cls.signs(nets).items() if not there]
             raise ModelError(f"net {net.name!r} lacks {'; '.join(missing)}, which the decoder {cls.NAME} reads")
         return cls(net, maps, boxes, count)
 

@@ -318,7 +318,7 @@ class Array(NDArrayOperatorsMixin):
     def flat(self, value: Any) -> None:
         self.numpy().flat[:] = value
 
-    def some(self, start: int, count: int) -> np.ndarray[Any, Any]:
+    def elements(self, start: int, count: int) -> np.ndarray[Any, Any]:
         """`count` elements from flat index `start` on, for the host to read; of what the GPU holds only these are copied."""
         if self.buffer.host_fresh or not self.buffer.device_fresh:
             return self.numpy(write=False).reshape(-1)[start : start + count]

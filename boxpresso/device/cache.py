@@ -207,9 +207,9 @@ def texts(path: Path, include: Path) -> list[bytes]:
         stat = os.stat(file)
         seen[file], names = text_of(file, stat.st_mtime_ns, stat.st_size)
         for name in names:
-            found = included(file, name, str(include))
-            if found is not None:
-                visit(found)
+            header = included(file, name, str(include))
+            if header is not None:
+                visit(header)
 
     visit(str(path.resolve()))
     return list(seen.values())

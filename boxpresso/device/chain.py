@@ -47,7 +47,7 @@ class Chain:
 
     def __init__(self, device: Cpu, real: DType) -> None:
         self.device, self.real = device, np.dtype(real)
-        self.kept: list[Any] = []  # arrays and structs that the arguments point to
+        self.operands: list[Any] = []  # arrays and structs that the arguments point to
         self.flags: list[np.ndarray[Any, Any]] = []  # that kernels set where their numbers are not to be used
         self.blocks: list[np.ndarray[Any, Any]] = []  # each step's arguments
         self.addresses: list[int] = []  # each step's function
@@ -85,7 +85,7 @@ class Chain:
                     kind.from_address(at + SLOT * i).value = value
         except TypeError as error:
             raise kernel.reject_scalars(args, error) from None
-        self.kept.extend(arg for arg in args if arg is not None and not isinstance(arg, (int, float)))
+        self.operands.extend(arg for arg in args if arg is not None and not isinstance(arg, (int, float)))
         self.blocks.append(block)
         self.addresses.append(step)
         self.names.append((kernel, getattr(OWNER, "layer", None)))

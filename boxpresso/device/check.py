@@ -51,12 +51,12 @@ class Check(Generic[Owner]):
         numbers = self.slot.numbers
         if numbers[0] != self.mark:
             return None
-        found: Numbers = numbers[1:].copy()
+        refusal: Numbers = numbers[1:].copy()
         numbers[0] = 0
-        return found
+        return refusal
 
-    def tell(self, found: Numbers) -> None:
+    def tell(self, numbers: Numbers) -> None:
         """Raises the error, if the owner is there."""
         owner = self.owner()
         if owner is not None:
-            self.fail(owner, found)
+            self.fail(owner, numbers)

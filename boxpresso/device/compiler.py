@@ -225,7 +225,7 @@ def shown() -> str:
     return " ".join(compiler())
 
 
-def run(what: Path, arguments: Sequence[str], text: str = "") -> None:
+def run(source: Path, arguments: Sequence[str], text: str = "") -> None:
     """Runs the compiler. Raises KernelError for a text that does not compile, DeviceError where the compiler fails."""
     import subprocess  # slow to import
 
@@ -239,7 +239,7 @@ def run(what: Path, arguments: Sequence[str], text: str = "") -> None:
         ) from error
     if result.returncode < 0:
         raise DeviceError(
-            f"the C++ compiler {shown()} was ended by signal {-result.returncode} at {what.name}, perhaps for want of memory"
+            f"the C++ compiler {shown()} was ended by signal {-result.returncode} at {source.name}, perhaps for want of memory"
         )
     if result.returncode:
-        raise KernelError(f"{what} does not compile for the CPU with {shown()}:\n{result.stderr.strip()}")
+        raise KernelError(f"{source} does not compile for the CPU with {shown()}:\n{result.stderr.strip()}")

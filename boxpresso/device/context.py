@@ -297,7 +297,7 @@ class Entered:
     index: int
     context: Any
 
-    def failed(self, error: Exception, what: str = "") -> DeviceError:
+    def failed(self, error: Exception, subject: str = "") -> DeviceError:
         """What to raise for an error of PyCUDA's."""
         raise NotImplementedError
 

@@ -35,7 +35,7 @@ class Copies(Entered):
         """PyCUDA's Stream."""
         raise NotImplementedError
 
-    def needs_host(self, what: str) -> None:
+    def needs_host(self, reason: str) -> None:
         """Notes a copy."""
         raise NotImplementedError
 

@@ -261,11 +261,11 @@ class Cuda(Copies):
         """Inside no other thread captures this stream: what is given to the stream of another Net would go into its graph."""
         return nullcontext() if self.captured_by in (0, threading.get_ident()) else context.exclusive
 
-    def needs_host(self, what: str) -> None:
+    def needs_host(self, reason: str) -> None:
         """Notes a copy, a wait, or a look at an array from the host. Raises DeviceError in a capture, which cannot hold one."""
         self.host_work += 1
         if recording.uses is not None:
-            raise DeviceError(f"{self.name}: {what} in a part of a net that is captured as a graph")
+            raise DeviceError(f"{self.name}: {reason} in a part of a net that is captured as a graph")
 
     # KernelFile
 
@@ -481,9 +481,9 @@ class Cuda(Copies):
         """The error after which this GPU takes no more work of this process; 0 where there is none. Its context is current."""
         return context.sticky(self.stream.handle)
 
-    def failed(self, error: Exception, what: str = "") -> DeviceError:
+    def failed(self, error: Exception, subject: str = "") -> DeviceError:
         """What to raise for an error of PyCUDA's. Its context is current."""
-        said = f"{self.name}: {what}{error}"
+        said = f"{self.name}: {subject}{error}"
         return DeviceLost(f"{said}; {context.LOST}") if self.lost() else DeviceError(said)
 
     def describe(self) -> str:

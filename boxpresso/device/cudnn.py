@@ -238,18 +238,20 @@ class Convolution:
         the one that is taken. Where float32 is to be exact the descriptor stays at FMA, whatever is said of an algorithm, and
         the bytes that it then needs are asked for.
         """
-        given = {
+        descriptors = {
             "Forward": (self.x, self.w, self.by, self.y), "BackwardData": (self.w, self.y, self.by, self.x),
             "BackwardFilter": (self.x, self.y, self.by, self.w),
         }[kind]  # fmt: skip
-        found, count = (Perf * 16)(), ctypes.c_int()
+        results, count = (Perf * 16)(), ctypes.c_int()
         finds = os.environ.get("BOXPRESSO_GPU_FIND") == "1" and not self.device.deterministic
         name = f"cudnn{'Find' if finds else 'Get'}Convolution{kind}Algorithm{'' if finds else '_v7'}"
         self.set_math(DEFAULT_MATH if self.device.fast_math else FMA_MATH)
         with context.exclusive if finds else nullcontext():  # to measure waits for the GPU
-            if not call(name, handle(self.device), *given, len(found), ctypes.byref(count), found, may_refuse=True):
+            if not call(
+                name, handle(self.device), *descriptors, len(results), ctypes.byref(count), results, may_refuse=True
+            ):
                 return []
-        known = [perf for perf in found[: count.value] if self.fits(perf)]
+        known = [perf for perf in results[: count.value] if self.fits(perf)]
         if self.device.fast_math:
             return [(perf.algorithm, perf.memory, perf.math) for perf in known]
         made = [(perf.algorithm, perf.memory, FMA_MATH) for perf in known if perf.math == FMA_MATH]
@@ -258,7 +260,7 @@ class Convolution:
             if perf.algorithm in (one[0] for one in made):
                 continue
             name, asked = f"cudnnGetConvolution{kind}WorkspaceSize", (perf.algorithm, ctypes.byref(size))
-            if call(name, handle(self.device), *given, *asked, may_refuse=True) and size.value <= MOST:
+            if call(name, handle(self.device), *descriptors, *asked, may_refuse=True) and size.value <= MOST:
                 made.append((perf.algorithm, size.value, FMA_MATH))
         return made
 

@@ -101,7 +101,7 @@ class GpuDevice(Device, Protocol):
     def checks(self) -> Checks:
         """What kernels check of their input: whoever has waited for the stream asks them."""
 
-    def needs_host(self, what: str) -> None:
+    def needs_host(self, reason: str) -> None:
         """Notes that the host takes part in what is done. Raises DeviceError while a graph is captured."""
 
     def allocate(self, size: int) -> Any:

@@ -33,12 +33,12 @@ class Managed(ctypes.Structure):
     _fields_ = [("tensor", Tensor), ("context", ctypes.c_void_p), ("deleter", ctypes.c_void_p)]
 
 
-given: dict[int, tuple[Managed, Any, Any]] = {}  # by address: what is given away, its numbers, and who owns the memory
+lent: dict[int, tuple[Managed, Any, Any]] = {}  # by address: what is given away, its numbers, and who owns the memory
 
 
 def delete(address: int) -> None:
     """Called by the other library once it is done with a tensor."""
-    given.pop(address, None)
+    lent.pop(address, None)
 
 
 def drop(capsule: int) -> None:
@@ -70,7 +70,7 @@ def capsule(address: int, shape: Sequence[int], dtype: DType, index: int, owner:
     tensor = Tensor(address, CUDA, index, len(shape), code, dtype.itemsize * 8, 1, sizes, None, 0)
     managed = Managed(tensor, None, ctypes.cast(DELETE, ctypes.c_void_p))
     at = ctypes.addressof(managed)
-    given[at] = managed, sizes, owner
+    lent[at] = managed, sizes, owner
     return new_capsule(at, NAME, ctypes.cast(DROP, ctypes.c_void_p))
 
 

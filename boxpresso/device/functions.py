@@ -46,13 +46,13 @@ def check_arithmetic() -> None:
     """Raises DeviceError where this thread's numbers are not those of IEEE 754's default: another library may have told the
     CPU to round otherwise, or to take subnormal numbers for 0. Kernels guard themselves (arithmetic.h); numpy does not."""
     if LEAST / 2 * LARGE == 0:
-        what = "subnormal numbers are 0"
+        reason = "subnormal numbers are 0"
     elif 1 + STEP / 4 != 1 or 1 + STEP * 0.75 == 1:
-        what = "numbers are not rounded to the nearest"
+        reason = "numbers are not rounded to the nearest"
     else:
         return
     raise DeviceError(
-        f"reproducible: {what} in this thread: a library that is loaded has set the CPU so, as one that was linked with "
+        f"reproducible: {reason} in this thread: a library that is loaded has set the CPU so, as one that was linked with "
         "-ffast-math does; load it in another process or thread, or set it back, as with fesetenv(FE_DFL_ENV) of the C library"
     )
 
@@ -63,9 +63,9 @@ def exp(x: ArrayLike) -> Numbers:
     >>> exp([0.0, -1.0, -np.inf]).round(15).tolist()
     [1.0, 0.367879441171442, 0.0]
     """
-    given = np.asarray(x)
+    array = np.asarray(x)
     with np.errstate(all="ignore"):
-        at = np.clip(given.astype(np.float64), -746, 710)  # 0 and infinity beyond
+        at = np.clip(array.astype(np.float64), -746, 710)  # 0 and infinity beyond
         k = np.rint(at * LOG2E)
         r = (at - k * LN2_HIGH) - k * LN2_LOW
         total = np.full_like(r, 1 / FACTORIALS[0])
@@ -75,7 +75,7 @@ def exp(x: ArrayLike) -> Numbers:
         whole = np.where(np.isnan(k), 0, k).astype(np.int64)
         half = whole >> 1
         value = part * np.ldexp(1.0, half) * np.ldexp(1.0, whole - half)
-        return np.asarray(value.astype(given.dtype if given.dtype == np.float32 else np.float64))
+        return np.asarray(value.astype(array.dtype if array.dtype == np.float32 else np.float64))
 
 
 def log(x: ArrayLike) -> Numbers:
@@ -84,9 +84,9 @@ def log(x: ArrayLike) -> Numbers:
     >>> log([1.0, 0.0, 2.0]).tolist()
     [0.0, -inf, 0.6931471805599453]
     """
-    given = np.asarray(x)
+    array = np.asarray(x)
     with np.errstate(all="ignore"):
-        at = given.astype(np.float64)
+        at = array.astype(np.float64)
         fraction, k = np.frexp(np.where((at > 0) & (at < np.inf), at, 1.0))
         low = fraction < float.fromhex("0x1.6a09e667f3bcdp-1")  # 1 + f is from there to its double
         f, k = np.where(low, 2 * fraction, fraction) - 1, k - low.astype(k.dtype)
@@ -98,7 +98,7 @@ def log(x: ArrayLike) -> Numbers:
         value = k * LN2_HIGH - ((s * (f - total * z) - k * LN2_LOW) - f)
         value = np.where(at == 0, -np.inf, np.where(at < 0, np.nan, np.where(at == np.inf, np.inf, value)))
         value = np.where(np.isnan(at), at, value)
-        return np.asarray(value.astype(given.dtype if given.dtype == np.float32 else np.float64))
+        return np.asarray(value.astype(array.dtype if array.dtype == np.float32 else np.float64))
 
 
 def log2(x: ArrayLike) -> Numbers:
@@ -107,11 +107,11 @@ def log2(x: ArrayLike) -> Numbers:
     >>> log2([0.25, 1024.0]).tolist()
     [-2.0, 10.0]
     """
-    given = np.asarray(x)
-    fraction, k = np.frexp(given.astype(np.float64))
+    array = np.asarray(x)
+    fraction, k = np.frexp(array.astype(np.float64))
     low = fraction < float.fromhex("0x1.6a09e667f3bcdp-1")
     value = (k - low) + log(np.where(low, 2 * fraction, fraction)) * LOG2E
-    return np.asarray(value.astype(given.dtype if given.dtype == np.float32 else np.float64))
+    return np.asarray(value.astype(array.dtype if array.dtype == np.float32 else np.float64))
 
 
 def powers(x: ArrayLike, exponent: float) -> Numbers:
@@ -120,9 +120,9 @@ def powers(x: ArrayLike, exponent: float) -> Numbers:
     >>> powers([0.0, 0.25, 1.0], 0.5).tolist()
     [0.0, 0.5, 1.0]
     """
-    given = np.asarray(x)
-    value = exp(exponent * log(given.astype(np.float64))) if exponent else np.ones(given.shape)
-    return np.asarray(value.astype(given.dtype if given.dtype == np.float32 else np.float64))
+    array = np.asarray(x)
+    value = exp(exponent * log(array.astype(np.float64))) if exponent else np.ones(array.shape)
+    return np.asarray(value.astype(array.dtype if array.dtype == np.float32 else np.float64))
 
 
 def sine_cosine(x: ArrayLike) -> tuple[Numbers, Numbers]:
@@ -131,9 +131,9 @@ def sine_cosine(x: ArrayLike) -> tuple[Numbers, Numbers]:
     >>> sine_cosine([0.0])
     (array([0.]), array([1.]))
     """
-    given = np.asarray(x)
+    array = np.asarray(x)
     with np.errstate(all="ignore"):
-        at = given.astype(np.float64)
+        at = array.astype(np.float64)
         at = np.where(np.abs(at) < 1e5, at, np.fmod(at, 2 * np.pi))
         k = np.rint(at * (2 / np.pi))
         r = (at - k * PI2[0] - k * PI2[1]) - k * PI2[2]
@@ -147,7 +147,7 @@ def sine_cosine(x: ArrayLike) -> tuple[Numbers, Numbers]:
         odd = turn % 2 == 1
         signs = np.where(turn >= 2, -1.0, 1.0), np.where((turn == 1) | (turn == 2), -1.0, 1.0)
         values = np.where(odd, cosine, sine) * signs[0], np.where(odd, sine, cosine) * signs[1]
-        dtype = given.dtype if given.dtype == np.float32 else np.float64
+        dtype = array.dtype if array.dtype == np.float32 else np.float64
         return np.asarray(values[0].astype(dtype)), np.asarray(values[1].astype(dtype))
 
 
@@ -180,10 +180,10 @@ def length(x: ArrayLike) -> Numbers:
     >>> float(length([3.0, 4.0]))
     5.0
     """
-    given = np.asarray(x)
-    total = np.zeros(given.shape[:-1], given.dtype)
-    for i in range(given.shape[-1]):
-        total = total + given[..., i] * given[..., i]
+    array = np.asarray(x)
+    total = np.zeros(array.shape[:-1], array.dtype)
+    for i in range(array.shape[-1]):
+        total = total + array[..., i] * array[..., i]
     return np.asarray(np.sqrt(total))
 
 

@@ -36,27 +36,27 @@ C_HEADERS = {"cfloat": LIMITS, "math.h": ""}
 @functools.cache
 def library() -> ctypes.CDLL | None:
     """The library that is used (torch's, the pip wheel's or the toolkit's), None without one."""
-    return find("nvrtc", (13, 12), NVRTC, lambda found: numbers(found)[0], "kernels are not compiled by it")
+    return find("nvrtc", (13, 12), NVRTC, lambda nvrtc: numbers(nvrtc)[0], "kernels are not compiled by it")
 
 
-def numbers(found: ctypes.CDLL) -> tuple[int, int]:
+def numbers(nvrtc: ctypes.CDLL) -> tuple[int, int]:
     """The version of the CUDA that a library is of."""
     major, minor = ctypes.c_int(), ctypes.c_int()
-    found.nvrtcVersion(ctypes.byref(major), ctypes.byref(minor))
+    nvrtc.nvrtcVersion(ctypes.byref(major), ctypes.byref(minor))
     return major.value, minor.value
 
 
-def version(found: ctypes.CDLL) -> str:
+def version(nvrtc: ctypes.CDLL) -> str:
     """The same as a text."""
-    return "NVRTC {}.{}".format(*numbers(found))
+    return "NVRTC {}.{}".format(*numbers(nvrtc))
 
 
-def architectures(found: ctypes.CDLL) -> list[int]:
+def architectures(nvrtc: ctypes.CDLL) -> list[int]:
     """The compute capabilities, such as 90, that it compiles for."""
     count = ctypes.c_int()
-    found.nvrtcGetNumSupportedArchs(ctypes.byref(count))
+    nvrtc.nvrtcGetNumSupportedArchs(ctypes.byref(count))
     known = (ctypes.c_int * count.value)()
-    found.nvrtcGetSupportedArchs(known)
+    nvrtc.nvrtcGetSupportedArchs(known)
     return list(known)
 
 
@@ -70,7 +70,7 @@ def text_of(program: ctypes.c_void_p, size_of: Callable[..., int], read: Callabl
     return text.raw[: size.value]
 
 
-def compiled(found: Any, kernels: KernelFile, real: str, arch: str, machine_code: bool) -> bytes:
+def compiled(nvrtc: Any, kernels: KernelFile, real: str, arch: str, machine_code: bool) -> bytes:
     """A file of kernels for an architecture such as "sm_90": machine code, or PTX for one such as "compute_90".
 
     Raises KernelError for a text that does not compile, with NVRTC's own words, and DeviceError where NVRTC fails.
@@ -86,20 +86,20 @@ def compiled(found: Any, kernels: KernelFile, real: str, arch: str, machine_code
 
     def check(status: int) -> None:
         if status:
-            said = found.nvrtcGetErrorString(status).decode(errors="replace")
-            raise DeviceError(f"{found._name} does not compile {kernels.path.name}: {said}")
+            said = nvrtc.nvrtcGetErrorString(status).decode(errors="replace")
+            raise DeviceError(f"{nvrtc._name} does not compile {kernels.path.name}: {said}")
 
     name = kernels.path.name.encode()
-    check(found.nvrtcCreateProgram(ctypes.byref(program), source.encode(), name, len(C_HEADERS), texts, names))
+    check(nvrtc.nvrtcCreateProgram(ctypes.byref(program), source.encode(), name, len(C_HEADERS), texts, names))
     try:
-        status = found.nvrtcCompileProgram(program, len(words), options)
+        status = nvrtc.nvrtcCompileProgram(program, len(words), options)
         if status == 6:  # NVRTC_ERROR_COMPILATION
-            log = text_of(program, found.nvrtcGetProgramLogSize, found.nvrtcGetProgramLog)
+            log = text_of(program, nvrtc.nvrtcGetProgramLogSize, nvrtc.nvrtcGetProgramLog)
             said = log.rstrip(b"\0").decode(errors="replace").strip()
-            raise KernelError(f"{kernels.path} does not compile for {arch} with {version(found)}:\n{said}")
+            raise KernelError(f"{kernels.path} does not compile for {arch} with {version(nvrtc)}:\n{said}")
         check(status)
         if machine_code:
-            return text_of(program, found.nvrtcGetCUBINSize, found.nvrtcGetCUBIN)
-        return text_of(program, found.nvrtcGetPTXSize, found.nvrtcGetPTX)
+            return text_of(program, nvrtc.nvrtcGetCUBINSize, nvrtc.nvrtcGetCUBIN)
+        return text_of(program, nvrtc.nvrtcGetPTXSize, nvrtc.nvrtcGetPTX)
     finally:
-        found.nvrtcDestroyProgram(ctypes.byref(program))
+        nvrtc.nvrtcDestroyProgram(ctypes.byref(program))

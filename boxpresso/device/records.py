@@ -70,7 +70,7 @@ class Failing(Protocol):
     def taken(self) -> Numbers | None:
         """What was found since the last time, if anything was. The stream is not at work."""
 
-    def tell(self, found: Numbers) -> None:
+    def tell(self, numbers: Numbers) -> None:
         """Raises its error, if its owner is there."""
 
     def __hash__(self) -> int: ...
@@ -92,6 +92,6 @@ class Checks(weakref.WeakSet[Failing]):
         was given wrong numbers is wrong too. The stream has been waited for."""
         if not len(self):
             return
-        failed = [(check.mark, check, found) for check in tuple(self) if (found := check.taken()) is not None]
-        for _, check, found in sorted(failed, key=lambda one: one[0]):
-            check.tell(found)
+        failed = [(check.mark, check, numbers) for check in tuple(self) if (numbers := check.taken()) is not None]
+        for _, check, numbers in sorted(failed, key=lambda one: one[0]):
+            check.tell(numbers)

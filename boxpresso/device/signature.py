@@ -126,16 +126,20 @@ class Struct:
                 or (type(value) is float and field.kind in ("Real", "float", "double"))
             ):
                 continue  # what nearly all are
-            given = np.asarray(values[field.name])
+            value_array = np.asarray(values[field.name])
             whole = field.kind in ("int", "unsigned")
-            fits = given.shape == (() if field.count is None else (field.count,))
-            if not fits or given.dtype.kind not in ("bui" if whole else "buif"):
+            fits = value_array.shape == (() if field.count is None else (field.count,))
+            if not fits or value_array.dtype.kind not in ("bui" if whole else "buif"):
                 wanted = f"{field.count} of {field.kind}" if field.count else f"one {field.kind}"
                 raise KernelError(
                     f"{where}: field {field.name!r} of struct {self.name} must be {wanted}, got {values[field.name]!r}"
                 )
             info = np.iinfo(TYPES[field.kind]) if whole else None
-            if info and given.size and not (info.min <= int(given.min()) and int(given.max()) <= info.max):
+            if (
+                info
+                and value_array.size
+                and not (info.min <= int(value_array.min()) and int(value_array.max()) <= info.max)
+            ):
                 raise KernelError(
                     f"{where}: field {field.name!r} of struct {self.name} does not fit in {field.kind}: {values[field.name]!r}"
                 )

@@ -31,7 +31,7 @@ def totals(device: Device, arrays: Sequence[AnyArray]) -> list[float]:
         room = device.memo["totals"] = device.empty((max(len(there), 16),), np.float64)
     for at, array in enumerate(there):
         KERNELS.on(device).add_up(1, array, room, array.size, at)
-    sums = iter(room.some(0, len(there)).tolist())
+    sums = iter(room.elements(0, len(there)).tolist())
     return [
         next(sums) if any(a is b for b in there) else float(np.sum(np.asarray(a), dtype=np.float64)) for a in arrays
     ]

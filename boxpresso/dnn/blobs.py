@@ -208,11 +208,11 @@ def checked(image: Any) -> Numpy:
     return array if array.dtype == np.uint8 else array.astype(np.float32)
 
 
-def scalar(value: Scalar, rest: float | None, what: str) -> Numpy:
+def scalar(value: Scalar, rest: float | None, subject: str) -> Numpy:
     """Four numbers, as OpenCV's Scalar: those missing are `rest`, or with None a single one stands for all."""
     values = np.atleast_1d(np.asarray(value, float)).ravel()
     if values.size > 4:
-        raise BoxpressoError(f"blobFromImage: {what} has at most 4 numbers, got {values.size}")
+        raise BoxpressoError(f"blobFromImage: {subject} has at most 4 numbers, got {values.size}")
     if rest is None:
         return np.full(4, values[0]) if values.size == 1 else np.pad(values, (0, 4 - values.size))
     return np.pad(values, (0, 4 - values.size), constant_values=rest)

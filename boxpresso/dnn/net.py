@@ -218,8 +218,8 @@ class Net:
         if any(layer.name == name for layer in model.layer):
             raise BoxpressoError(f"addLayerToPrev: the net has a layer {name!r} already")
         fields = layer_class(type, name).messages
-        given = {key: enum_name(fields, key, value) for key, value in params.items()}
-        added = Function(type, (), 1, False, given).message
+        values = {key: enum_name(fields, key, value) for key, value in params.items()}
+        added = Function(type, (), 1, False, values).message
         added.name = name
         added.bottom.append(model.layer[-1].top[0])
         added.top.append(name)

@@ -51,15 +51,15 @@ class Registered(Layer):
 def fields_of(param: Any) -> dict[str, Any]:
     """The numbers and words that a layer's messages give, by name; enumerations by the names of their values, several as
     lists."""
-    given: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     for field, message in param.ListFields():
         if field.name.endswith("_param") and field.message_type is not None and hasattr(message, "ListFields"):
             for inner, value in message.ListFields():
                 if inner.enum_type is not None and isinstance(value, int):
                     value = inner.enum_type.values_by_number[value].name
                 if inner.message_type is None:  # OpenCV gives no fillers either
-                    given[inner.name] = value if isinstance(value, (int, float, str, bytes)) else list(value)
-    return given
+                    fields[inner.name] = value if isinstance(value, (int, float, str, bytes)) else list(value)
+    return fields
 
 
 def registerLayer(type: str, layerClass: Maker) -> None:

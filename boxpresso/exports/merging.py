@@ -86,11 +86,11 @@ def merge(
     ...     print(gone, [layer.name for layer in read_net(f"{folder}/b.prototxt").layer])
     ['b'] ['x', 'c', 'r']
     """
-    given = model if isinstance(model, NetParameter) else read_net(model)
-    chosen = select(given, "TEST", level=level, stages=stages)
+    original = model if isinstance(model, NetParameter) else read_net(model)
+    chosen = select(original, "TEST", level=level, stages=stages)
     source = "" if isinstance(model, NetParameter) else os.fspath(model)
     options: dict[str, Any] = {"level": level, "stages": stages, "source": source, "data": "shapes", "lazy": True}
-    net = Net(given, weights, device="cpu", optimize=False, **options)
+    net = Net(original, weights, device="cpu", optimize=False, **options)
     twice = [name for name, count in Counter(layer.name for layer in net.layers if layer.blobs).items() if count > 1]
     if twice:
         raise ModelError(

@@ -24,16 +24,16 @@ MARK, SIGN = (
 )  # what begins a quote or a comment; what ends a quote, or escapes
 
 
-def read_anchors(given: Anchors, model: FilePath | NetParameter | None = None) -> Numpy | None:
+def read_anchors(anchors: Anchors, model: FilePath | NetParameter | None = None) -> Numpy | None:
     """The anchors (A, 4) or (A, 5) that a caller gives, or those of a file beside the model.
 
     Parameters
     ----------
-    given
+    anchors
         Rows of numbers; or the path of a .npy file, or of a JSON file: a list of rows, or an object whose "anchors" are such
         a list or a text of numbers with commas, as in the configuration files of makefile/frcnn.
     model
-        The path of the net. Without `given`, MODEL.anchors.json or MODEL.anchors.npy beside it is read where there is one
+        The path of the net. Without `anchors`, MODEL.anchors.json or MODEL.anchors.npy beside it is read where there is one
         (deploy.anchors.json for deploy.prototxt).
 
     Returns
@@ -52,18 +52,18 @@ def read_anchors(given: Anchors, model: FilePath | NetParameter | None = None) -
     (2, 4)
     """
     subject = "anchors"
-    if given is None:
+    if anchors is None:
         if model is None or isinstance(model, (NetParameter, bytes)):
             return None
         stem = Path(os.fspath(model)).with_suffix("")
         paths = [Path(f"{stem}.anchors{suffix}") for suffix in (".json", ".npy")]
-        given = next((path for path in paths if path.exists()), None)
-        if given is None:
+        anchors = next((path for path in paths if path.exists()), None)
+        if anchors is None:
             return None
-    values: Any = given
-    if isinstance(given, (str, os.PathLike)):
-        subject = f"the anchors of {os.fspath(given)!r}"
-        values = read_npy(given) if os.fspath(given).endswith(".npy") else read_json(given)
+    values: Any = anchors
+    if isinstance(anchors, (str, os.PathLike)):
+        subject = f"the anchors of {os.fspath(anchors)!r}"
+        values = read_npy(anchors) if os.fspath(anchors).endswith(".npy") else read_json(anchors)
     try:
         rows = np.asarray(values, np.float64)
     except (TypeError, ValueError):

@@ -104,10 +104,10 @@ def share_parameters(layer: Layer, shared: dict[str, tuple[Layer, int]]) -> None
         blob.share(owned, *blob.shape) if blob.shape else blob.share(owned)
 
 
-def show(direction: str, layer: Layer, what: str, kind: str, values: AnyArray) -> None:
+def show(direction: str, layer: Layer, blob_name: str, kind: str, values: AnyArray) -> None:
     """A line of debug_info: the mean of the absolute values of a blob."""
     mean = float(np.abs(np.asarray(values)).mean()) if values.size else 0.0
-    print(visible(f"    [{direction}] Layer {layer.name}, {what} {kind}: {mean:.6g}"), file=sys.stderr)
+    print(visible(f"    [{direction}] Layer {layer.name}, {blob_name} {kind}: {mean:.6g}"), file=sys.stderr)
 
 
 def signature(blobs: Sequence[Blob]) -> Signature:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import prod
+from math import prod, sqrt
 
 from ..layers.core.lowering import (
     Activation,
@@ -108,14 +108,16 @@ def merge(plan: Plan, able: Callable[[Step], bool], join: Callable[[Step, Step],
     return replace(plan, steps=tuple(step for step in steps if step is not None))
 
 
-def absorbs(what: str) -> Callable[[Step], bool]:
+def absorbs(feature: str) -> Callable[[Step], bool]:
     """Whether a step's lowering can do this, and the step does nothing after it already."""
 
     def able(step: Step) -> bool:
         later = (
-            step.halved is not None or step.activation is not None or (step.added is not None and what != "activation")
+            step.halved is not None
+            or step.activation is not None
+            or (step.added is not None and feature != "activation")
         )
-        return step.lowering is not None and what in step.lowering.absorbs and not later
+        return step.lowering is not None and feature in step.lowering.absorbs and not later
 
     return able
 
@@ -210,7 +212,12 @@ def portions(step: Step, source: Source) -> list[Portion]:
     return result
 
 
-def in_int8(ranges: Mapping[Value, tuple[float, float]], chosen: Collection[int]) -> Callable[[Plan, Source], Plan]:
+def in_int8(
+    ranges: Mapping[Value, tuple[float, float]],
+    chosen: Collection[int],
+    means: Mapping[Value, tuple[float, ...]],
+    maxima: Mapping[Value, tuple[float, ...]],
+) -> Callable[[Plan, Source], Plan]:
     """The pass that gives steps their form in 8 bits, and values their layout and scale.
 
     A value is stored in 8 bits where its writer can and a reader takes it so; what lies between two layouts is turned where it
@@ -223,6 +230,10 @@ def in_int8(ranges: Mapping[Value, tuple[float, float]], chosen: Collection[int]
         The least and the largest number of each value; a step that reads one without is left as it is.
     chosen
         The numbers of the layers whose steps may be in 8 bits, of those that compute sums.
+    means
+        The mean of each channel of values, where biases are to be corrected by them.
+    maxima
+        The largest number of each channel of values, where channels are to have steps of their own as far as readers can.
     """
 
     def form_of(step: Step, source: Source) -> Lowering | None:
@@ -262,20 +273,58 @@ def in_int8(ranges: Mapping[Value, tuple[float, float]], chosen: Collection[int]
             layouts[value] = INT8 if value in taken else LAST
         steps = [replace(step, lowering=forms.get(i, step.lowering)) for i, step in enumerate(plan.steps)]
         groups = [(*plan.steps[i].reads, *plan.steps[i].writes) for i, form in forms.items() if form.keeps_numbers]
-        return replace(plan, steps=tuple(steps), layouts=layouts, scales=scales(ranges, taken, groups))
+        return replace(
+            plan,
+            steps=tuple(steps),
+            layouts=layouts,
+            scales=scales(ranges, taken, groups, means, equalised(plan, source, forms)),
+        )
+
+    def equalised(plan: Plan, source: Source, forms: Mapping[int, Lowering]) -> dict[Value, tuple[float, ...]]:
+        """Factors of the channels of values that a ReLU in 8 bits ends, and that only sums of products read."""
+        sums = {i for i, form in forms.items() if not form.keeps_numbers}
+        other = {v for i, step in enumerate(plan.steps) for v in (step.reads[1:] if i in sums else step.reads)}
+        factors = {}
+        for step in (plan.steps[i] for i in sums if len(plan.steps[i].reads) == 1):
+            (value,) = step.writes
+            after = None if step.activation is None else source.layers[step.activation].fuse()
+            if value in maxima and value not in other and isinstance(after, Activation) and after.kind == "RELU":
+                factors[value] = channel_factors(maxima[value], ranges[value][1])
+        return factors
 
     return choose
 
 
+def channel_factors(maxima: Sequence[float], high: float) -> tuple[float, ...]:
+    """What the step of each channel is of the largest one's: the root of its part of the range, from a tenth on.
+
+    It lies between 1 for all, where small channels have few steps, and the whole part, where weights that read small channels
+    have few (Nagel et al., 2019, equalise weights by such a root).
+
+    >>> [round(factor, 2) for factor in channel_factors([4.0, 1.0, 0.0, 9.0], 4.0)]
+    [1.0, 0.5, 0.1, 1.0]
+    """
+    return tuple(sqrt(min(1.0, max(0.01, most / high))) if high > 0 else 1.0 for most in maxima)
+
+
 def scales(
-    ranges: Mapping[Value, tuple[float, float]], values: Collection[Value], groups: Collection[Collection[Value]]
+    ranges: Mapping[Value, tuple[float, float]],
+    values: Collection[Value],
+    groups: Collection[Collection[Value]],
+    means: Mapping[Value, tuple[float, ...]],
+    factors: Mapping[Value, tuple[float, ...]],
 ) -> dict[Value, Scale]:
-    """The scale of each value; those of a group have one, which holds the ranges of all of them."""
+    """The scale of each value, with its means and factors; those of a group have one, which holds the ranges of all of them."""
     together = {value: {value} for value in values}
     for group in groups:
         joined = set().union(*(together.get(value, {value}) for value in group))
         together.update(dict.fromkeys(joined, joined))
     return {
-        value: Scale.of(min(ranges[v][0] for v in joined), max(ranges[v][1] for v in joined))
+        value: Scale.of(
+            min(ranges[v][0] for v in joined),
+            max(ranges[v][1] for v in joined),
+            means.get(value, ()),
+            factors.get(value, ()),
+        )
         for value, joined in together.items()
     }

@@ -57,6 +57,10 @@ class Quantization:
         {layer: the least and the largest number of each of its tops, as it writes them}.
     layers
         {layer: LayerNote} of those that can run in 8 bits.
+    means
+        {layer: the mean of each channel of each of its tops}, where biases are corrected by them; empty where they are not.
+    maxima
+        {layer: the largest number of each channel of each of its tops}, where channels have steps of their own; else empty.
     weights, fields
         {layer: a sum over its parameters, or over its fields}: by which another net, or a changed one, is seen.
     notes
@@ -68,6 +72,8 @@ class Quantization:
     weights: Mapping[str, int] = field(default_factory=dict)
     fields: Mapping[str, int] = field(default_factory=dict)
     notes: Mapping[str, Any] = field(default_factory=dict)
+    means: Mapping[str, Sequence[Sequence[float]]] = field(default_factory=dict)
+    maxima: Mapping[str, Sequence[Sequence[float]]] = field(default_factory=dict)
 
     @property
     def chosen(self) -> list[str]:
@@ -86,10 +92,15 @@ class Quantization:
         """The pass that puts the chosen layers of a net in 8 bits."""
         steps = plain(source, ()).steps
         ranges: dict[Value, Range] = {}
+        means: dict[Value, tuple[float, ...]] = {}
+        maxima: dict[Value, tuple[float, ...]] = {}
         for step in steps:
-            ranges.update(zip(step.writes, self.ranges.get(source.layers[step.layer].name, ())))
+            name = source.layers[step.layer].name
+            ranges.update(zip(step.writes, self.ranges.get(name, ())))
+            means.update(zip(step.writes, map(tuple, self.means.get(name, ()))))
+            maxima.update(zip(step.writes, map(tuple, self.maxima.get(name, ()))))
         chosen = set(self.chosen)
-        return in_int8(ranges, {i for i, layer in enumerate(source.layers) if layer.name in chosen})
+        return in_int8(ranges, {i for i, layer in enumerate(source.layers) if layer.name in chosen}, means, maxima)
 
     def check(self, layers: Sequence[Layer], path: str) -> None:
         """Raises ModelError, which names the layer, where this is not of these layers as they are."""
@@ -100,12 +111,12 @@ class Quantization:
                 raise ModelError(
                     f"the scales for 8 bits in {path} are of another net: its layer {name!r} is not in this one; {again}"
                 )
-        for what, sums, sum_of in (("fields", self.fields, fields_of), ("weights", self.weights, weights_of)):
+        for part, sums, sum_of in (("fields", self.fields, fields_of), ("weights", self.weights, weights_of)):
             for layer in (
                 by_name[name] for name, total in sums.items() if name in by_name and sum_of(by_name[name]) != total
             ):
                 raise ModelError(
-                    f"{layer.type} layer {layer.name!r} has other {what} than when the scales for 8 bits in {path} were made; "
+                    f"{layer.type} layer {layer.name!r} has other {part} than when the scales for 8 bits in {path} were made; "
                     f"{again}"
                 )
 
@@ -129,6 +140,11 @@ class Quantization:
         whole = {
             "format": FORMAT, "layers": notes, "ranges": {name: [list(r) for r in each] for name, each in self.ranges.items()},
             "weights": dict(self.weights), "fields": dict(self.fields), "notes": dict(self.notes),
+            **{
+                key: {name: list(map(list, each)) for name, each in numbers.items()}
+                for key, numbers in (("means", self.means), ("maxima", self.maxima))
+                if numbers
+            },
         }  # fmt: skip
         return json.dumps(whole, allow_nan=False)
 
@@ -151,7 +167,11 @@ class Quantization:
             }  # fmt: skip
             ranges = {str(name): [interval(*r) for r in each] for name, each in whole["ranges"].items()}
             weights, fields = ({str(n): int(v) for n, v in whole[which].items()} for which in ("weights", "fields"))
-            return cls(ranges, layers, weights, fields, dict(whole["notes"]))
+            means, maxima = (
+                {str(name): [channels(*numbers) for numbers in each] for name, each in whole.get(key, {}).items()}
+                for key in ("means", "maxima")
+            )
+            return cls(ranges, layers, weights, fields, dict(whole["notes"]), means, maxima)
         except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError) as error:
             raise ModelError(
                 f"{path}: its scales for 8 bits cannot be read ({type(error).__name__}: {error}); make them anew with "
@@ -172,6 +192,14 @@ def interval(low: Any, high: Any) -> Range:
     if not (math.isfinite(low) and math.isfinite(high) and low <= high):
         raise ValueError(f"no range: from {low} to {high}")
     return low, high
+
+
+def channels(*numbers: Any) -> list[float]:
+    """A number of each channel. Raises ValueError where one is not finite."""
+    result = [float(number) for number in numbers]
+    if not all(map(math.isfinite, result)):
+        raise ValueError("a number of a channel is not finite")
+    return result
 
 
 def weights_of(layer: Layer) -> int:

@@ -43,7 +43,7 @@ def batches(
         yield batch, count
 
 
-def assign(blob: Blob, array: AnyArray, value: Any, what: str) -> None:
+def assign(blob: Blob, array: AnyArray, value: Any, label: str) -> None:
     """array[...] = value, which may lie on the array's GPU. Raises ModelError that names what does not fit."""
     try:
         if isinstance(array, Array) and is_bytes(value) and tuple(value.shape) == array.shape:
@@ -57,14 +57,14 @@ def assign(blob: Blob, array: AnyArray, value: Any, what: str) -> None:
         if isinstance(value, Pictures):
             value.fill(array)
         else:
-            fill(array, value, what)
+            fill(array, value, label)
     except ValueError:
-        raise refused(blob, value, what) from None
+        raise refused(blob, value, label) from None
 
 
-def refused(blob: Blob, value: Any, what: str) -> ModelError:
+def refused(blob: Blob, value: Any, label: str) -> ModelError:
     """The error for an array that does not fit a blob."""
-    return ModelError(f"{what} has the shape {blob.shape}, the array given {shape_of(value)}")
+    return ModelError(f"{label} has the shape {blob.shape}, the array given {shape_of(value)}")
 
 
 def shape_of(value: Any) -> tuple[int, ...]:
@@ -73,10 +73,10 @@ def shape_of(value: Any) -> tuple[int, ...]:
     return tuple(np.shape(value) if shape is None else shape)
 
 
-def fill(array: AnyArray, value: Any, what: str) -> None:
+def fill(array: AnyArray, value: Any, label: str) -> None:
     """array[...] = value, another library's of the same shape on a GPU."""
     if not isinstance(array, Array):
-        raise ModelError(f"{what} is on the CPU, the array given on a GPU: copy it to the host first")
+        raise ModelError(f"{label} is on the CPU, the array given on a GPU: copy it to the host first")
     gpu = cast(Cuda, array.device)
     convert(gpu, take(value, gpu), array)
     let_go(value, gpu)

@@ -44,7 +44,7 @@ class Count:
             return
         runner.counted = self.run
         memory.later = self.plan
-        if memory.given:
+        if memory.limited:
             memory.settle()
 
     @contextmanager

@@ -39,7 +39,7 @@ class Memory:
     def __init__(self, limit: int | None, device: str) -> None:
         if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 1):
             raise ModelError(f"memory_limit must be a whole number of bytes from 1, got {limit!r}")
-        self.given = limit is not None
+        self.limited = limit is not None
         self.limit = limit if limit is not None else (machine_memory() if device == "cpu" else None)
         self.blobs: Mapping[str, Blob] = {}
         self.parameters = 0
@@ -48,7 +48,7 @@ class Memory:
         self.gradients = Sizes()  # the same of diffs
         self.values = 0  # that the values of a plan share
         self.packs = Sizes()  # weights packed for a plan, by the layer's number and their form
-        self.kept = Sizes()  # by the layer's name
+        self.layer_bytes = Sizes()  # by the layer's name
         self.common = 0  # that layers share
         self.whole = False  # whether all blobs are counted, though a plan needs fewer
         self.running: Layer | None = None  # the layer that goes forward
@@ -77,7 +77,7 @@ class Memory:
     def scratch(self) -> int:
         """Of what layers keep beside blobs and parameters."""
         self.settle()
-        return self.kept.total + self.common
+        return self.layer_bytes.total + self.common
 
     @property
     def total(self) -> int:
@@ -92,7 +92,7 @@ class Memory:
     def known(self) -> int:
         """The sum of what is counted so far."""
         own = self.parameters + self.history + self.known_tops + self.diffs
-        return own + self.packs.total + self.kept.total + self.common
+        return own + self.packs.total + self.layer_bytes.total + self.common
 
     @property
     def parts(self) -> dict[str, int]:
@@ -145,21 +145,21 @@ class Memory:
             size = blob.count * blob.dtype.itemsize
             self.check(layer, f"top {name!r} of shape {blob.shape}", size, self.parameters)
 
-    def take_diffs(self, layer: Layer, what: str, blobs: Iterable[Blob]) -> None:
+    def take_diffs(self, layer: Layer, owner: str, blobs: Iterable[Blob]) -> None:
         """Counts the diffs of blobs, memory that several share once."""
         for blob in blobs:
             if blob._diff not in self.gradients:
                 size = blob.count * blob.dtype.itemsize
-                self.check(layer, f"gradient of {what} of shape {blob.shape}", size)
+                self.check(layer, f"gradient of {owner} of shape {blob.shape}", size)
                 self.gradients[blob._diff] = size
 
     def take_kept(self, layer: Layer, bottom: Sequence[Blob], top: Sequence[Blob], backward: bool) -> None:
         """Counts what a layer keeps beside its blobs. backward: whether it goes backward too."""
         own, shared = layer.kept_bytes(bottom, top, backward), layer.shared_bytes(bottom, top, backward)
-        known = self.kept.get(layer.name, 0)
+        known = self.layer_bytes.get(layer.name, 0)
         if own > known:
             self.check(layer, "scratch memory", own - known)
-            self.kept[layer.name] = own
+            self.layer_bytes[layer.name] = own
         self.take_common(layer, shared)
 
     def take_common(self, layer: Layer, size: int) -> None:
@@ -193,14 +193,14 @@ class Memory:
                 i = action.step.layer
                 self.take_kept(source.layers[i], source.bottoms[i], source.tops[i], False)
 
-    def check(self, who: Layer | str, what: str, more: int, known: int | None = None) -> None:
+    def check(self, who: Layer | str, part: str, more: int, known: int | None = None) -> None:
         """Raises DeviceError where that many bytes more are too much."""
         known = self.known if known is None else known
         if self.limit is None or known + more <= self.limit:
             return
-        whose = "memory_limit (--memory-limit) allows" if self.given else "this machine has"
+        whose = "memory_limit (--memory-limit) allows" if self.limited else "this machine has"
         raise DeviceError(
-            f"{who}: its {what} takes {amount(more)}, {amount(known + more)} with what comes before; {whose} "
+            f"{who}: its {part} takes {amount(more)}, {amount(known + more)} with what comes before; {whose} "
             f"{amount(self.limit)}. The largest blobs: {largest(self.blobs)}"
         )
 

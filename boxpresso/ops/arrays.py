@@ -225,8 +225,8 @@ def regions_of(rois: Any, like: Any, columns: int = 5) -> Any:
         real = [b if b.dtype == np.float64 else b.astype(np.float32) for b in rois]
         return cupy.concatenate([cupy.hstack([cupy.full_like(b[:, :1], i), b]) for i, b in enumerate(real)])
     images = np.repeat(np.arange(len(rois)), [len(boxes) for boxes in rois])
-    given = (on_host(b) if place(b)[0] == CPU else np.asarray(b) for b in rois)
-    boxes = np.concatenate([cast_to(b, np.float32) if b.dtype == BFLOAT16 else b for b in given])
+    arrays_of_rois = (on_host(b) if place(b)[0] == CPU else np.asarray(b) for b in rois)
+    boxes = np.concatenate([cast_to(b, np.float32) if b.dtype == BFLOAT16 else b for b in arrays_of_rois])
     rows = np.column_stack([images, boxes]).astype(np.float64 if boxes.dtype == np.float64 else np.float32)
     return rows if device.kind == "cpu" else device.table(rows, rows.dtype)
 

@@ -77,8 +77,8 @@ class Backward(torch.autograd.Function):  # type: ignore[misc]
 
     @staticmethod
     def forward(op: Operator[...], options: dict[str, Any], wanted: tuple[bool, ...], grad: Any, *inputs: Any) -> Any:
-        given = grad.detach()
-        return tuple(op.cached(detached(inputs), options, ("backward",), lambda call: call.backward(given, wanted)))
+        gradient = grad.detach()
+        return tuple(op.cached(detached(inputs), options, ("backward",), lambda call: call.backward(gradient, wanted)))
 
     @staticmethod
     def setup_context(ctx: Any, inputs: Sequence[Any], output: Any) -> None:
@@ -135,26 +135,26 @@ def derivatives(
 
     smooth: list[Any] = [None] * len(inputs)
     without = {**options, **({"extrapolation_value": 0.0} if "extrapolation_value" in options else {})}
-    for i, (what, direction) in enumerate(zip(op.inputs, directions)):
+    for i, (input_name, direction) in enumerate(zip(op.inputs, directions)):
         if direction is None:
             continue
-        if what == "bias":
+        if input_name == "bias":
             column = direction if options["layout"] == "NHWC" else direction[:, None, None]
             add(0, column.to(grad.dtype).expand_as(grad))
-        elif what in linear_in(op, options):  # and the operator without what it only adds
-            given = [direction if j == i else value for j, value in enumerate(inputs)]
-            given = [None if name == "bias" else value for name, value in zip(op.inputs, given)]
+        elif input_name in linear_in(op, options):  # and the operator without what it only adds
+            values = [direction if j == i else value for j, value in enumerate(inputs)]
+            values = [None if name == "bias" else value for name, value in zip(op.inputs, values)]
             if asked[0]:
-                add(0, Forward.apply(op, without, *given).to(grad.dtype))
-            wanted = tuple(bool(asked[j + 1]) and j != i and value is not None for j, value in enumerate(given))
+                add(0, Forward.apply(op, without, *values).to(grad.dtype))
+            wanted = tuple(bool(asked[j + 1]) and j != i and value is not None for j, value in enumerate(values))
             if any(wanted):
-                for j, slope in enumerate(Backward.apply(op, without, wanted, grad, *given)):
+                for j, slope in enumerate(Backward.apply(op, without, wanted, grad, *values)):
                     add(j + 1, slope)
         else:
             smooth[i] = direction
     if any(direction is not None for direction in smooth):
-        moved, some = tuple(direction is not None for direction in smooth), tuple(bool(ask) for ask in asked)
-        for i, value in enumerate(ByForm.apply(op, options, moved, some, grad, *inputs, *smooth)):
+        moved, any_asked = tuple(direction is not None for direction in smooth), tuple(bool(ask) for ask in asked)
+        for i, value in enumerate(ByForm.apply(op, options, moved, any_asked, grad, *inputs, *smooth)):
             add(i, value)
     return result
 
@@ -176,13 +176,13 @@ class ByForm(torch.autograd.Function):  # type: ignore[misc]
         values = list(ctx.saved_tensors)
         at = [i for i, asked in enumerate(ctx.needs_input_grad[4:]) if asked]
 
-        def some(*given: Any) -> Any:
+        def slopes_at(*moved_values: Any) -> Any:
             now = [*values]
-            for i, value in zip(at, given):
+            for i, value in zip(at, moved_values):
                 now[i] = value
             return tuple(slope for slope in by_form(*ctx.how, *now) if slope is not None)
 
-        _, pull = torch.func.vjp(some, *(values[i] for i in at))
+        _, pull = torch.func.vjp(slopes_at, *(values[i] for i in at))
         slopes = pull(tuple(direction for direction in directions if direction is not None))
         result: list[Any] = [None] * len(ctx.needs_input_grad)
         for i, slope in zip(at, slopes):
@@ -203,9 +203,9 @@ def by_form(
     places = [i for i, move in enumerate(moved) if move]
     targets = [i for i, (ask, value) in enumerate(zip(asked, values)) if ask and value is not None]
 
-    def slope_along(*given: Any) -> Any:
+    def slope_along(*moved_values: Any) -> Any:
         now = list(values[: 1 + count])
-        for i, value in zip(targets, given):
+        for i, value in zip(targets, moved_values):
             now[i] = value
 
         def result_of(*at: Any) -> Any:

@@ -80,13 +80,13 @@ def pooled(x: Any, image: Any, fine: Any, y: Any, x_: Any, there: Any, mode: str
     """The mean or the largest (K, C, bins) of samples at (K, bins, n), of which `there` (K, n) are some."""
     first = (image * (x.shape[2] * x.shape[3]))[:, None, None]
     values = clamped(flat(x), first, (x.shape[2], x.shape[3]), y, x_)
-    some = there.sum(1)
+    present = there.sum(1)
     if mode == "max":
         result = torch.where(there[:, None], values, -torch.inf)
         result = result.max(-1).values if values.shape[-1] else values.sum(-1)
-        result = torch.where((some > 0)[:, None], result, 0)
+        result = torch.where((present > 0)[:, None], result, 0)
     else:
-        result = torch.where(there[:, None], values, 0).sum(-1) / some.clamp(min=1)[:, None]
+        result = torch.where(there[:, None], values, 0).sum(-1) / present.clamp(min=1)[:, None]
     return torch.where(fine[:, None], result, 0).transpose(0, 1)
 
 
@@ -377,7 +377,7 @@ def compute(name: str, names: Sequence[str], inputs: Sequence[Any], options: dic
     """An operator's form: its arrays as named, in one dtype; 16 bits as float32, an image with the channels where they are."""
     first = inputs[0]
     real = torch.float64 if first.dtype == torch.float64 else torch.float32
-    given: dict[str, Any] = {n: v if v is None else v.to(real) for n, v in zip(names, inputs)}
+    by_name: dict[str, Any] = {n: v if v is None else v.to(real) for n, v in zip(names, inputs)}
     rest = {
         key: float(np.float32(value)) if type(value) is float else value  # as layers' parameters hold them
         for key, value in options.items()
@@ -385,6 +385,6 @@ def compute(name: str, names: Sequence[str], inputs: Sequence[Any], options: dic
     }
     last = options.get("layout") == "NHWC"
     if last:
-        given[names[0]] = given[names[0]].permute(0, 3, 1, 2)
-    result = FORMS[name](*(given[n] for n in names), *rest.values())
+        by_name[names[0]] = by_name[names[0]].permute(0, 3, 1, 2)
+    result = FORMS[name](*(by_name[n] for n in names), *rest.values())
     return (result.permute(0, 2, 3, 1) if last and result.dim() == 4 else result).to(first.dtype)

@@ -114,8 +114,8 @@ class RoiPool(torch.autograd.Function):  # type: ignore[misc]
         if traced((grad, x, rois)):
             back = torch.ops.torchvision._roi_pool_backward
             return back(grad, rois, places, ctx.scale, *ctx.size, *x.shape), None, None, None
-        given = detached((grad, x, rois))
-        return roi_pool_backward(*given, ctx.size, ctx.scale, argmax=places)["x"], None, None, None
+        inputs = detached((grad, x, rois))
+        return roi_pool_backward(*inputs, ctx.size, ctx.scale, argmax=places)["x"], None, None, None
 
 
 @kernel(FORWARD)
@@ -180,8 +180,14 @@ def deform_conv2d(*args: Any) -> Any:
 @kernel(ALONE)
 def _deform_conv2d_backward(grad: Any, *args: Any) -> Any:
     (x, offset, weight, bias, mask), options = taps(*args)
-    found = operators.deform_conv2d_backward(grad, x, offset, weight, bias, mask=mask, **options)
-    return found["x"], found["weight"], found["offset"], found.get("mask", torch.zeros_like(args[3])), found["bias"]
+    gradients = operators.deform_conv2d_backward(grad, x, offset, weight, bias, mask=mask, **options)
+    return (
+        gradients["x"],
+        gradients["weight"],
+        gradients["offset"],
+        gradients.get("mask", torch.zeros_like(args[3])),
+        gradients["bias"],
+    )
 
 
 def there() -> bool:

@@ -38,15 +38,15 @@ def read(text: bytes) -> dict[str, Any]:
     return said
 
 
-def execute(text: bytes, given: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> None:
+def execute(text: bytes, arguments: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> None:
     """Runs an operator, or its gradient, from XLA's buffers into XLA's buffers."""
     said = read(text)
     if said["name"] in SUPPRESSIONS:
-        stay = SUPPRESSIONS[said["name"]](given[0], given[1], **said["options"])[: len(results[0])]
+        stay = SUPPRESSIONS[said["name"]](arguments[0], arguments[1], **said["options"])[: len(results[0])]
         results[0][...] = -1
         results[0][: len(stay)] = stay
         return
-    op, wanted, values = OPERATORS[said["name"]], said["wanted"], iter(given)
+    op, wanted, values = OPERATORS[said["name"]], said["wanted"], iter(arguments)
     grad = None if wanted is None else next(values)
     inputs = [next(values) if there else None for there in said["given"]]
     call = op.open(inputs, said["options"], ("xla", None if wanted is None else tuple(wanted)))
@@ -115,8 +115,10 @@ def operate_backward(name: str, text: str, kept: Any, grad: Any) -> tuple[Any, .
     here = [ask for ask, there in zip(asked, said["given"]) if there]
     first = inputs[0].dtype
     results = [jax.ShapeDtypeStruct(x.shape, first) for x, ask in zip(inputs, here) if ask]
-    found = iter(call(results, (grad, *inputs), name=name, options=said["options"], given=said["given"], wanted=asked))
-    return tuple(next(found).astype(x.dtype) if ask else None for x, ask in zip(inputs, here))
+    gradients = iter(
+        call(results, (grad, *inputs), name=name, options=said["options"], given=said["given"], wanted=asked)
+    )
+    return tuple(next(gradients).astype(x.dtype) if ask else None for x, ask in zip(inputs, here))
 
 
 operate.defvjp(operate_forward, operate_backward, symbolic_zeros=True)
@@ -142,9 +144,9 @@ def traceable(op: Operator[...]) -> Callable[..., Any]:
             values["rois"] = with_images(values["rois"], op.columns)
             args, kwargs = (), values
         inputs, options = op.bind(*args, **kwargs)
-        for what, value in zip(op.inputs, inputs):
-            if value is None and what not in OPTIONAL:
-                raise BoxpressoError(f"{name}: {what} must be an array, got None")
+        for input_name, value in zip(op.inputs, inputs):
+            if value is None and input_name not in OPTIONAL:
+                raise BoxpressoError(f"{name}: {input_name} must be an array, got None")
         inputs = [None if value is None else jnp.asarray(value) for value in inputs]
         options = numbers_of(options)
         if options.get("layout", "NCHW") not in ("NCHW", "NHWC"):

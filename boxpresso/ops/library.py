@@ -97,8 +97,8 @@ def register(op: Operator[...]) -> None:
 
     def backward(grad: Any, wanted: Sequence[bool], *args: Any, **kwargs: Any) -> list[Any]:
         inputs, options = bound(op, args, kwargs)
-        asked, given = tuple(wanted), grad.detach()
-        gradients = op.cached(detached(inputs), options, ("backward",), lambda call: call.backward(given, asked))
+        asked, gradient = tuple(wanted), grad.detach()
+        gradients = op.cached(detached(inputs), options, ("backward",), lambda call: call.backward(gradient, asked))
         return [g for g in gradients if g is not None]
 
     def fake_backward(grad: Any, wanted: Sequence[bool], *args: Any, **kwargs: Any) -> list[Any]:
@@ -130,13 +130,13 @@ def gradients(op: Operator[...], ctx: Any, grad: Any) -> tuple[Any, ...]:
         args[i] = value
     at = [op.names.index(name) for name in op.inputs]
     wanted = [args[i] is not None and ctx.needs_input_grad[i] for i in at]
-    given: list[Any] = [None] * len(args)
+    gradients: list[Any] = [None] * len(args)
     if any(wanted):
         back = getattr(getattr(torch.ops, NAMESPACE), f"{name_of(op)}_backward")
         results = iter(back(grad, wanted, *args))
         for i, asked in zip(at, wanted):
-            given[i] = next(results) if asked else None
-    return tuple(given)
+            gradients[i] = next(results) if asked else None
+    return tuple(gradients)
 
 
 def second_gradients(op: Operator[...], ctx: Any, directions: Sequence[Any]) -> tuple[Any, ...]:
@@ -147,8 +147,8 @@ def second_gradients(op: Operator[...], ctx: Any, directions: Sequence[Any]) -> 
     grad, wanted, *rest = args
     inputs, options = bound(op, rest, {})
     at = [2 + op.names.index(name) for name in op.inputs]
-    given = iter(directions)
-    along = [next(given) if asked and value is not None else None for asked, value in zip(wanted, inputs)]
+    tangents = iter(directions)
+    along = [next(tangents) if asked and value is not None else None for asked, value in zip(wanted, inputs)]
     asked = [ctx.needs_input_grad[0], *(value is not None and ctx.needs_input_grad[i] for i, value in zip(at, inputs))]
     slopes = derivatives(op, options, grad, inputs, along, asked)
     result: list[Any] = [None] * len(ctx.needs_input_grad)  # without arguments at their defaults
@@ -229,13 +229,13 @@ def remember_layer(ctx: Any, inputs: Sequence[Any], output: Any) -> None:
 def layer_gradients(ctx: Any, grads: Sequence[Any]) -> tuple[Any, ...]:
     """Of a layer that chooses, such as Proposal, there is no gradient."""
     bottoms = list(ctx.saved_tensors)
-    given: list[Any] = [None] * len(bottoms)
+    gradients: list[Any] = [None] * len(bottoms)
     if Trait.CHOOSES_ROWS not in traits_of(ctx.kind):
         wanted = [i == 0 and x.requires_grad for i, x in enumerate(bottoms)]  # the features', not the regions'
         if any(wanted):
             results = iter(torch.ops.boxpresso.layer_backward(list(grads), bottoms, ctx.layer, wanted))
-            given = [next(results) if asked else None for asked in wanted]
-    return given, None, None, None, None
+            gradients = [next(results) if asked else None for asked in wanted]
+    return gradients, None, None, None, None
 
 
 def register_all() -> None:

@@ -45,7 +45,7 @@ def logged(name: str, said: str, work: Callable[[], Any]) -> Any:
     return result
 
 
-def wrapped_call(function: Callable[..., Any], what: str) -> Callable[..., Any]:
+def wrapped_call(function: Callable[..., Any], subject: str) -> Callable[..., Any]:
     """Call.forward or Call.backward with lines."""
 
     @functools.wraps(function)
@@ -54,7 +54,7 @@ def wrapped_call(function: Callable[..., Any], what: str) -> Callable[..., Any]:
         parts = [f"{n} {shown(a)}" for n, a in names] + [f"{n}={v!r}" for n, v in call.options.items()]
         name: str = call.op.__name__  # type: ignore[attr-defined]
         said = f"{', '.join(parts)}; by {call.layer.type} on {call.device.name}"
-        return logged(name + what, said, lambda: function(call, *args, **kwargs))
+        return logged(name + subject, said, lambda: function(call, *args, **kwargs))
 
     return wrapper
 

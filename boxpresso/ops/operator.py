@@ -192,8 +192,10 @@ def wrong_field(plan: Plan, options: dict[str, Any]) -> str:
             try:
                 LayerParameter(**{message: {name: value}})
             except (TypeError, ValueError) as error:
-                same = [key for key, given in options.items() if value is given or value == given]
-                parts = [key for key, given in options.items() if isinstance(given, (tuple, list)) and value in given]
+                same = [key for key, setting in options.items() if value is setting or value == setting]
+                parts = [
+                    key for key, setting in options.items() if isinstance(setting, (tuple, list)) and value in setting
+                ]
                 longer = [key for key in options if key.startswith(name)]  # padding
                 called = next(iter((*longer, *same, *parts)), name)
                 return f"{called} cannot be {str(value)[:40]!r}: {error}"
@@ -216,11 +218,11 @@ class Call:
             raise BoxpressoError(f"layout must be 'NCHW' or 'NHWC', got {layout!r}")
         self.inputs, self.options, first = inputs, options, inputs[0]
         name: str = op.__name__  # type: ignore[attr-defined]
-        for what, value in zip(op.inputs, inputs):
-            if value is None and what not in OPTIONAL:
-                raise BoxpressoError(f"{name}: {what} must be an array, got None")
+        for input_name, value in zip(op.inputs, inputs):
+            if value is None and input_name not in OPTIONAL:
+                raise BoxpressoError(f"{name}: {input_name} must be an array, got None")
         self.device = arrays.device_of(first)
-        self.kept: Any = None  # the result, where the layer's backward may read it in the caller's memory
+        self.lasting_result: Any = None  # the result, where the layer's backward may read it in the caller's memory
         self.place: tuple[OrderedDict[Any, Call], Any] | None = (
             None  # the cache that it goes back to, and its key there
         )
@@ -240,9 +242,9 @@ class Call:
             raise BoxpressoError(f"{name}: {op.inputs[0]} must have 4 axes, got shape {tuple(x.shape)}")
         self.outer, self.dtype = x.dtype, real_of(x.dtype)
         self.lent.extend(None if a is None else arrays.take(a, self.device) for a in inputs[1:])
-        for what, array in zip(op.inputs, self.lent):
+        for input_name, array in zip(op.inputs, self.lent):
             if array is not None and array.dtype.kind not in "biuf" and array.dtype != BFLOAT16:
-                raise BoxpressoError(f"{name}: {what} must be of real numbers, got {array.dtype}")
+                raise BoxpressoError(f"{name}: {input_name} must be of real numbers, got {array.dtype}")
         rest = [None if a is None else arrays.take(a, self.device, self.dtype) for a in self.lent[1:]]
         self.arrays: list[Any] = [x, *rest]
         self.shapes = tuple(None if a is None else a.shape for a in self.arrays)
@@ -267,8 +269,8 @@ class Call:
 
     def in_words_of_the_operator(self, text: str) -> str:
         """What a layer says of its bottoms, of the operator's inputs."""
-        given = zip(self.op.inputs, self.arrays)
-        names = [name for i, (name, array) in enumerate(given) if array is not None and i not in self.plan.blobs]
+        pairs = zip(self.op.inputs, self.arrays)
+        names = [name for i, (name, array) in enumerate(pairs) if array is not None and i not in self.plan.blobs]
         for i, name in enumerate(names):
             text = text.replace(f"bottom {i},", f"{name},").replace(f"bottom {i} ", f"{name} ")
         return text
@@ -315,7 +317,7 @@ class Call:
 
     def release(self) -> None:
         """Lets go of the caller's arrays."""
-        self.inputs, self.arrays, self.lent, self.results.like, self.kept = [], [], [], None, None
+        self.inputs, self.arrays, self.lent, self.results.like, self.lasting_result = [], [], [], None, None
         if self.borrowed:
             own = self.top[0]._data if self.top[0]._data is self.own else None  # that a tape may write to
             for blob in (*self.bottoms, *self.top):
@@ -454,8 +456,8 @@ class Call:
             self.cached.ran = self.cached.user is self.token and places is None
         if keep:  # a backward may look at the result, also where the layer did not run for it
             self.borrow()
-            self.kept = ours if direct and top.count else None
-            if self.kept is not None:
+            self.lasting_result = ours if direct and top.count else None
+            if self.lasting_result is not None:
                 top.borrow(ours)
         if not direct and top.count:
             self.hand_over(top.data, ours, self.turns and image)
@@ -523,15 +525,19 @@ class Call:
         """A result as the caller's `layout` has it."""
         return arrays.turned(result, TO_NCHW) if self.turned and len(self.top[0].shape) == 4 else result
 
-    def inwards(self, given: Any, dtype: Any, what: str) -> Any:
+    def inwards(self, gradient: Any, dtype: Any, input_name: str) -> Any:
         """What the caller gives of the result's shape, such as its gradient, as the layer has it."""
         image = len(self.top[0].shape) == 4
-        given = arrays.take(arrays.turned(given, TO_NHWC) if self.turned and image else given, self.device, dtype)
-        given = self.permuted(given, TO_NCHW) if self.turns and image and given.ndim == 4 else given
-        if tuple(given.shape) != self.top[0].shape:
+        gradient = arrays.take(
+            arrays.turned(gradient, TO_NHWC) if self.turned and image else gradient, self.device, dtype
+        )
+        gradient = self.permuted(gradient, TO_NCHW) if self.turns and image and gradient.ndim == 4 else gradient
+        if tuple(gradient.shape) != self.top[0].shape:
             wanted = self.top[0].shape
-            raise BoxpressoError(f"{self.layer}: {what} must be of the result's shape {wanted}, got {given.shape}")
-        return given
+            raise BoxpressoError(
+                f"{self.layer}: {input_name} must be of the result's shape {wanted}, got {gradient.shape}"
+            )
+        return gradient
 
     def room(self, shape: Sequence[int], turn: bool) -> tuple[Any, Any, bool]:
         """A new array for the caller, the same as ours, and whether the layer may write straight into it; `shape`: the
@@ -550,7 +556,7 @@ class Call:
         """For each input that is wanted its gradient, for the others None."""
         if self.half and any(wanted[1:]):  # the regions' gradient needs them and the image in one dtype
             return Call(self.op, self.inputs, self.options, halves=False).backward(grad, wanted)
-        given = self.inwards(grad, self.inner, "grad")
+        gradient = self.inwards(grad, self.inner, "grad")
         rooms: list[tuple[Any, Any, bool] | None] = [
             self.room(array.shape, self.turns and i == 0) if array is not None and wanted[i] else None
             for i, array in enumerate(self.arrays)
@@ -558,10 +564,10 @@ class Call:
         results = [room for room in rooms if room is not None]
         with self.cached.lock:
             stands = self.cached.ran and self.cached.user is self.token  # what the forward has left in the layer
-            taken: list[Any] | None = [*self.arrays, self.kept if stands else None, given]
+            taken: list[Any] | None = [*self.arrays, self.lasting_result if stands else None, gradient]
             for _, ours, direct in results:
                 taken = [*taken, ours] if direct and ours.size and taken is not None else None
-            work = partial(self.run_back, given, rooms)
+            work = partial(self.run_back, gradient, rooms)
             on_tape = self.top[0].count and (isinstance(self.device, Cuda) or self.repeats(True))
             self.launch(work, taken if on_tape else None, (tuple(wanted), stands))
         self.finish()
@@ -570,7 +576,7 @@ class Call:
             gradients[0] = arrays.turned(gradients[0], TO_NCHW)
         return gradients
 
-    def run_back(self, given: Any, rooms: Sequence[tuple[Any, Any, bool] | None]) -> None:
+    def run_back(self, gradient: Any, rooms: Sequence[tuple[Any, Any, bool] | None]) -> None:
         """The gradients from the result's, by the layer's backward, into the room for those that are wanted."""
         self.borrow()
         if self.cached.user is not self.token:
@@ -578,7 +584,7 @@ class Call:
         if self.plan.remembers and not self.cached.ran:
             self.run()
         top, plan = self.top[0], self.plan
-        top.borrow(given, diff=True)
+        top.borrow(gradient, diff=True)
         bottoms, blobs = iter(self.bottoms), iter(self.layer.blobs)
         down: list[bool] = []
         learn: list[bool] = []

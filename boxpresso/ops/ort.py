@@ -138,8 +138,8 @@ TAPS: Attributes = {"stride": (1, 1), "padding": (0, 0), "dilation": (1, 1), "gr
 MODES = ("top", "bottom", "left", "right")
 
 
-def bins(said: Attributes, what: str = "output") -> tuple[int, int]:
-    return said[f"{what}_height"], said[f"{what}_width"]
+def bins(said: Attributes, axis_name: str = "output") -> tuple[int, int]:
+    return said[f"{axis_name}_height"], said[f"{axis_name}_width"]
 
 
 def roi_align(x: Any, rois: Any, said: Attributes) -> Any:
@@ -199,13 +199,13 @@ def suppress_rotated(boxes: Any, scores: Any, said: Attributes) -> np.ndarray:
         raise BoxpressoError(
             f"boxes must be (B, N, 5) and scores (B, classes, N), got {boxes.shape} and {scores.shape}"
         )
-    found = []
+    descriptions = []
     for image, of_image in enumerate(scores):
         for kind, values in enumerate(of_image):
             stay = nms_rotated(boxes[image], values, said["iou_threshold"])
             stay = stay[values[stay] > said["score_threshold"]]
-            found.append(np.stack([np.full_like(stay, image), np.full_like(stay, kind), stay], 1))
-    return np.concatenate([np.zeros((0, 3), np.int64), *found])
+            descriptions.append(np.stack([np.full_like(stay, image), np.full_like(stay, kind), stay], 1))
+    return np.concatenate([np.zeros((0, 3), np.int64), *descriptions])
 
 
 NODES = {
@@ -293,14 +293,14 @@ def output(api: Api, context: int, shape: Sequence[int]) -> np.ndarray:
 
 def compute(api: Api, context: int, name: str, said: Attributes) -> None:
     """Runs a node."""
-    node, count, given = NODES[name], Size(), []
+    node, count, settings = NODES[name], Size(), []
     api("KernelContext_GetInputCount", context, ctypes.byref(count))
     for i in range(len(node.types)):
         value = Address()
         if i < count.value:
             api("KernelContext_GetInput", context, i, ctypes.byref(value))
-        given.append(array_of(api, value))
-    result = node.compute(*given, said)
+        settings.append(array_of(api, value))
+    result = node.compute(*settings, said)
     if isinstance(result, np.ndarray):
         output(api, context, result.shape)[...] = result
         return
@@ -315,7 +315,7 @@ def compute(api: Api, context: int, name: str, said: Attributes) -> None:
 
 kernels: dict[int, Attributes] = {}  # of nodes in sessions, by a number that is their address for onnxruntime
 addresses = itertools.count(1)
-kept: list[Any] = []  # what onnxruntime has the address of
+held: list[Any] = []  # what onnxruntime has the address of
 
 
 def described(name: str, node: Node) -> CustomOp:
@@ -363,7 +363,7 @@ def described(name: str, node: Node) -> CustomOp:
     }
     for member, function in members.items():
         setattr(op, member, TYPES[member](function))
-    kept.extend([text, op, apis])
+    held.extend([text, op, apis])
     return op
 
 
@@ -378,7 +378,7 @@ def register_all(options: int, base: int) -> Any:
         for name, node in NODES.items():
             if name not in DESCRIBED:
                 DESCRIBED[name] = described(name, node)
-                kept[-1].append(api)
+                held[-1].append(api)
         for domain in DOMAINS:
             made = Address()
             api("CreateCustomOpDomain", domain, ctypes.byref(made))
@@ -402,5 +402,5 @@ def library() -> str:
     path = ahead._name if ahead else str(compile_shared(ENTRY, "float"))
     loaded = ahead or ctypes.CDLL(path)
     loaded.boxpresso_ort_connect(REGISTER)
-    kept.append(loaded)
+    held.append(loaded)
     return path

@@ -107,14 +107,16 @@ def multi_scale_roi_align_backward(
         image_size=image_size, layout=layout,
     )  # fmt: skip
     device = arrays.device_of(features[0])
-    given = arrays.take(grad, device, arrays.take(features[0], device).dtype)
-    if given.ndim != 4 or given.shape[0] != len(rows):
-        raise BoxpressoError(f"grad must be of the result's shape, with {len(rows)} regions; got {tuple(given.shape)}")
+    gradient = arrays.take(grad, device, arrays.take(features[0], device).dtype)
+    if gradient.ndim != 4 or gradient.shape[0] != len(rows):
+        raise BoxpressoError(
+            f"grad must be of the result's shape, with {len(rows)} regions; got {tuple(gradient.shape)}"
+        )
     results = []
     for i, option in enumerate(options):
         index = np.flatnonzero(levels == i)
-        part = device.empty((len(index), *given.shape[1:]), given.dtype)
-        take_rows(device, given, index, part)
+        part = device.empty((len(index), *gradient.shape[1:]), gradient.dtype)
+        take_rows(device, gradient, index, part)
         regions = device.table(rows[index], rows.dtype)
         results.append(roi_align.backward(part, features[i], regions, **option)["x"])
     return {"features": results}

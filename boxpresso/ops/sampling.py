@@ -203,24 +203,24 @@ def paste_masks(
     if mode not in ("detectron2", "torchvision"):
         raise BoxpressoError(f"mode must be 'detectron2' or 'torchvision', got {mode!r}")
     device = arrays.device_of(masks)
-    given = arrays.take(masks, device)
-    if given.dtype not in arrays.FLOATS:
-        raise BoxpressoError(f"masks must be of float16, bfloat16, float32 or float64, got {given.dtype}")
+    planes = arrays.take(masks, device)
+    if planes.dtype not in arrays.FLOATS:
+        raise BoxpressoError(f"masks must be of float16, bfloat16, float32 or float64, got {planes.dtype}")
     if threshold is not None:  # what is compared with it is not rounded to 16 bits before
-        given = arrays.take(given, device, real_of(given.dtype))
-    rows = arrays.take(boxes, device, real_of(given.dtype))
-    extra = (1,) if given.ndim == 4 else ()
-    fits = given.ndim in (3, 4) and given.shape[1:-2] == extra and rows.shape == (given.shape[0], 4)
+        planes = arrays.take(planes, device, real_of(planes.dtype))
+    rows = arrays.take(boxes, device, real_of(planes.dtype))
+    extra = (1,) if planes.ndim == 4 else ()
+    fits = planes.ndim in (3, 4) and planes.shape[1:-2] == extra and rows.shape == (planes.shape[0], 4)
     size = pair(image_size, "image_size")
     if not fits or min(size) < 0:
         raise BoxpressoError(
-            f"masks must be (N, h, w) or (N, 1, h, w), boxes (N, 4) and image_size not below 0; got {tuple(given.shape)}, "
+            f"masks must be (N, h, w) or (N, 1, h, w), boxes (N, 4) and image_size not below 0; got {tuple(planes.shape)}, "
             f"{tuple(rows.shape)} and {size}"
         )
-    shape = given.shape[0], *extra, *size
-    result, ours = arrays.Results(masks, device).empty(shape, given.dtype)
-    flat = device.part(given, 0, (given.shape[0], *given.shape[-2:]))
-    if given.size:
+    shape = planes.shape[0], *extra, *size
+    result, ours = arrays.Results(masks, device).empty(shape, planes.dtype)
+    flat = device.part(planes, 0, (planes.shape[0], *planes.shape[-2:]))
+    if planes.size:
         paste(device, flat, rows, device.part(ours, 0, (shape[0], *size)), whole=mode == "torchvision")
     else:
         ours[...] = 0

@@ -135,14 +135,14 @@ def taken(boxes: Any, scores: Any, idxs: Any) -> tuple[Device, np.ndarray, np.nd
 
 def handed(like: Any, device: Device, *results: np.ndarray) -> tuple[Any, ...]:
     """Results on the host as arrays of the caller's kind, numbers that are not whole in its dtype."""
-    given = []
+    inputs = []
     for result in results:
         dtype = result.dtype if result.dtype.kind == "i" else arrays.float_of(like, device)
         theirs, ours = arrays.Results(like, device).empty(result.shape, dtype)
         ours[...] = cast_to(result, dtype)
-        given.append(theirs)
+        inputs.append(theirs)
     device.synchronize()
-    return tuple(given)
+    return tuple(inputs)
 
 
 def box_iou_rotated(boxes1: Any, boxes2: Any, mode: str = "iou", aligned: bool = False, clockwise: bool = True) -> Any:
@@ -224,5 +224,5 @@ def overlap_of(a: Any, b: Any, mode: str, aligned: bool, clockwise: bool | None)
     if clockwise is False:
         for x in rows:
             x[:, 4] *= -1
-    found = overlaps(device, *rows, aligned=aligned, foreground=mode == "iof", boxes=boxes)
-    return handed(a, device, found)[0]
+    shares = overlaps(device, *rows, aligned=aligned, foreground=mode == "iof", boxes=boxes)
+    return handed(a, device, shares)[0]

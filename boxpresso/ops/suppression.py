@@ -176,22 +176,22 @@ def on_device(
     best.sort(device)
     listed, bound = room("boxes", (count, columns), rows.dtype), KERNELS.on(device)
     bound.nms_boxes(count * columns, rows, best.order, listed, columns, float(turn))
-    kept, stay, same = room("kept", (count,)), room("stay", (1,)), None
+    survivors, stay, same = room("kept", (count,)), room("stay", (1,)), None
     if labels is not None:
         wide = labels.dtype.itemsize // 4
         words = borrowed(device, np.int32, (count * wide,), None, cast(Array, labels).address(False), labels)
         same = suppress.Labels(words, best.order, wide)
     least = suppress.least_overlap(threshold, rows.dtype, strict) if columns == 4 else threshold
     suppress.launch(
-        device, listed, device.table([0, count]), kept, stay, least, -1, count, room, suppress.MOST_WORDS, last=int(pixels),
-        labels=same,
+        device, listed, device.table([0, count]), survivors, stay, least, -1, count, room, suppress.MOST_WORDS,
+        last=int(pixels), labels=same,
     )  # fmt: skip
-    some = int(np.asarray(stay)[0])
+    number = int(np.asarray(stay)[0])
     results = arrays.Results(boxes, device)
-    result, ours = results.empty((some,), np.int64)
-    if some:
-        halves = borrowed(device, np.int32, (2 * some,), None, ours.address(True), ours)
-        bound.nms_indices(some, best.order, kept, halves)
+    result, ours = results.empty((number,), np.int64)
+    if number:
+        halves = borrowed(device, np.int32, (2 * number,), None, ours.address(True), ours)
+        bound.nms_indices(number, best.order, survivors, halves)
     results.finish()
     return result
 

@@ -44,12 +44,12 @@ class Differentiable(torch.autograd.Function):
     def backward(ctx: Any, grad: Any) -> tuple[Any, ...]:
         saved, op, call = iter(ctx.saved_tensors), ctx.op, ctx.call  # raises where one was changed since
         if torch.is_grad_enabled():  # the gradient is to have one itself
-            inputs = [next(saved) if given else None for given in ctx.given]
+            inputs = [next(saved) if present else None for present in ctx.given]
             wanted = tuple(bool(asked) for asked in ctx.needs_input_grad[2:])
             return None, None, *Backward.apply(op, ctx.options, wanted, grad, *inputs)
         ctx.call = None
         if call is None:  # it has gone back: this is not the first time
-            inputs = [next(saved) if given else None for given in ctx.given]
+            inputs = [next(saved) if present else None for present in ctx.given]
             call = ctx.context.run(op.open, detached(inputs), ctx.options, ("autograd", True))
         gradients = call.backward(grad, ctx.needs_input_grad[2:])
         call.close()

@@ -54,7 +54,7 @@ def beside(path: str | os.PathLike[str], suffix: str) -> Path:
 
 @contextmanager
 def replacing(
-    path: str | os.PathLike[str], what: str = "", suffix: str = ".part", lasting: bool = True
+    path: str | os.PathLike[str], subject: str = "", suffix: str = ".part", lasting: bool = True
 ) -> Iterator[Path]:
     """Gives the name of a new file beside `path`; what the block writes to it is put to disk and then renamed to `path`.
 
@@ -64,7 +64,7 @@ def replacing(
     ----------
     path
         The file to write.
-    what
+    subject
         What it is, for errors, such as "the report ".
     suffix
         How the new name ends, for a writer that takes its format from the name.
@@ -98,7 +98,9 @@ def replacing(
             folder_to_disk(str(target.parent))
     except (OSError, RuntimeError, ValueError) as error:  # HDF5 raises a RuntimeError for a full disk
         why = getattr(error, "strerror", None) or str(error).partition(" (")[0]
-        raise ModelError(f"cannot write {what}{os.fspath(path)}: {why}; what was there before is untouched") from error
+        raise ModelError(
+            f"cannot write {subject}{os.fspath(path)}: {why}; what was there before is untouched"
+        ) from error
     finally:
         with suppress(OSError):
             part.unlink()

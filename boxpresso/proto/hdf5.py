@@ -81,25 +81,25 @@ class Reader:
             self.check_link(group, name)
             yield name, group[name]
 
-    def read(self, dataset: Any, what: str, dtype: Any = None) -> np.ndarray[Any, Any]:
-        """The values of a data set of numbers. `what` names it in errors."""
+    def read(self, dataset: Any, subject: str, dtype: Any = None) -> np.ndarray[Any, Any]:
+        """The values of a data set of numbers. `subject` names it in errors."""
         if not isinstance(dataset, self.h5py.Dataset):
-            raise ModelError(f"{self.path}: {what} is not a data set")
+            raise ModelError(f"{self.path}: {subject} is not a data set")
         if dataset.external or dataset.is_virtual:
-            raise ModelError(f"{self.path}: {what} keeps its values in other files; those are not read")
+            raise ModelError(f"{self.path}: {subject} keeps its values in other files; those are not read")
         if dataset.dtype.kind not in "fiub" or dataset.shape is None:
-            raise ModelError(f"{self.path}: {what} is {dataset.dtype}; it should be numbers")
+            raise ModelError(f"{self.path}: {subject} is {dataset.dtype}; it should be numbers")
         itemsize = max(dataset.dtype.itemsize, np.dtype(dtype).itemsize if dtype is not None else 0)
         self.taken += dataset.size * itemsize
         if self.taken > self.most:
             raise ModelError(
-                f"{self.path}: {what} of shape {dataset.shape} makes {self.taken} bytes of a file of "
+                f"{self.path}: {subject} of shape {dataset.shape} makes {self.taken} bytes of a file of "
                 f"{os.stat(self.path).st_size}; {LIMITS.advice('expansion_factor')}"
             )
         values = np.asarray(dataset[()])
         return values if dtype is None else values.astype(dtype, copy=False)
 
-    def text(self, dataset: Any, what: str) -> str | None:
+    def text(self, dataset: Any, subject: str) -> str | None:
         """The text in a data set of one string of fixed length, as Caffe writes it.
 
         None for one of variable length: the library looks for those in a heap, and in a damaged one for ever.
@@ -110,7 +110,7 @@ class Reader:
             or dataset.is_virtual
             or dataset.shape not in ((), (1,))
         ):
-            raise ModelError(f"{self.path}: {what} is not a text")
+            raise ModelError(f"{self.path}: {subject} is not a text")
         if dataset.dtype.kind != "S":
             return None
         value = np.ravel(np.asarray(dataset[()]))[0]

@@ -236,8 +236,8 @@ class _Parser:
         self.layers += message.DESCRIPTOR.full_name in _LAYERS
         for name, number in (("text_messages", self.messages), ("layers", self.layers)):
             if number > getattr(LIMITS, name):
-                what = "layers" if name == "layers" else "messages"
-                self.fail(f"there are more than {getattr(LIMITS, name)} {what}; {LIMITS.advice(name)}")
+                counted = "layers" if name == "layers" else "messages"
+                self.fail(f"there are more than {getattr(LIMITS, name)} {counted}; {LIMITS.advice(name)}")
 
     def odd_field(self, oddity: _Oddity) -> None:
         """Remembers a field for the warning about the whole text."""

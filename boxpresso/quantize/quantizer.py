@@ -23,7 +23,7 @@ from ..net import Net
 from ..net.weights import save_weights
 from ..proto.errors import BoxpressoWarning, ModelError
 from .accuracy import LOW, Loss, boxes_lost, compared, distance, mean_precision, moved, numbers
-from .ranges import METHODS, NO_PICTURES, find_ranges
+from .ranges import METHODS, NO_PICTURES, Measured, measure_values
 from .speed import measure, race, slower
 
 Numpy = np.ndarray[Any, np.dtype[Any]]
@@ -254,9 +254,9 @@ class Quantizer:
         """All stages."""
         start = perf_counter()
         layered = self.twin(self.net, None, optimize=False)
-        found = find_ranges(layered, self.inputs, self.method)
+        measured = measure_values(layered, self.inputs, self.method)
         self.tell(f"ranges ({self.method}) of {len(self.inputs)} pictures: {perf_counter() - start:.1f} s")
-        able = self.able(found)
+        able = self.able(measured.ranges)
         unknown = [name for name in float32 if name not in able]
         if unknown:
             raise ModelError(
@@ -267,15 +267,15 @@ class Quantizer:
             raise ModelError(
                 f"net {self.net.name!r} has no layer that can run in 8 bits: no convolution or inner product on the CPU"
             )
-        self.warn_of_zeros(able, found)
+        self.warn_of_zeros(able, measured.ranges)
         scales = Quantization(
-            {name: ranges for name, ranges in found.items() if ranges}, {name: LayerNote(INT8) for name in able},
+            {name: ranges for name, ranges in measured.ranges.items() if ranges}, {name: LayerNote(INT8) for name in able},
             {layer.name: weights_of(layer) for layer in self.net.layers if layer.blobs},
             {layer.name: fields_of(layer) for layer in self.net.layers if layer.name in able},
         )  # fmt: skip
         self.numbers = [numbers(self.float, each, self.names) for each in self.inputs]
         reasons = dict.fromkeys(float32, "asked for")
-        scales = self.with_errors(scales.with_kinds(reasons))
+        scales = self.with_errors(self.corrected(scales.with_kinds(reasons), measured))
         if speed:
             scales, reasons = self.faster(scales, reasons)
         scales, lost = self.keeping(scales, reasons)
@@ -313,6 +313,21 @@ class Quantizer:
             self.net.layers[step.layer].name for step in steps
             if step.lowering is not None and step.lowering.takes == BYTES and not step.lowering.keeps_numbers
         ]  # fmt: skip
+
+    def corrected(self, scales: Quantization, measured: Measured) -> Quantization:
+        """With corrected biases, with steps of channels' own, or both, where all layers in 8 bits are nearer to float so."""
+        count = min(FEW, len(self.inputs))
+        ways = {
+            "plain": scales,
+            "corrected biases": replace(scales, means=measured.means),
+            "channels equalised": replace(scales, maxima=measured.maxima),
+            "both": replace(scales, means=measured.means, maxima=measured.maxima),
+        }
+        errors = {name: self.off(each, count) for name, each in ways.items()}
+        self.tell(
+            "error with all layers in 8 bits: " + ", ".join(f"{name} {error:.3g}" for name, error in errors.items())
+        )
+        return ways[min(errors, key=errors.__getitem__)]
 
     def with_errors(self, scales: Quantization) -> Quantization:
         """With the error of each layer: of the outputs when it alone is in 8 bits."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -66,7 +67,9 @@ class Histogram:
             self.width *= 2
             for side in (self.below, self.above):
                 side[:] = np.concatenate([side.reshape(-1, 2).sum(1), np.zeros(BINS // 2)])
-        bins = np.minimum((np.abs(flat) * (1 / self.width)).astype(np.int32), BINS - 1)
+        inverse = 1 / self.width
+        wide = np.float64 if inverse > 1e38 else flat.dtype
+        bins = np.minimum(np.multiply(np.abs(flat), inverse, dtype=wide).astype(np.int32), BINS - 1)
         if low < 0:
             self.below += np.bincount(bins[flat < 0], minlength=BINS)
         self.above += np.bincount(bins[flat > 0], minlength=BINS)
@@ -117,10 +120,44 @@ def least_entropy(counts: Numpy) -> int:
     return best
 
 
-def find_ranges(
+class Measured(NamedTuple):
+    """What is known of the values of a net: {layer: of each of its tops}."""
+
+    ranges: dict[str, list[Range]]
+    means: dict[str, list[list[float]]]  # of each channel, to six digits
+    maxima: dict[str, list[list[float]]]
+
+
+def channel_means(values: Numpy) -> Numpy:
+    """The mean of each channel of (images, channels, ...), float64; without channels, nothing.
+
+    >>> channel_means(np.array([[[1.0, 3.0], [0.0, 0.5]]]))
+    array([2.  , 0.25])
+    """
+    if values.ndim < 2 or not values.size:
+        return np.zeros(0)
+    sums: Numpy = values.reshape(*values.shape[:2], -1).sum(2, dtype=np.float64).sum(0)
+    sums /= values.size // values.shape[1]
+    return sums
+
+
+def channel_maxima(values: Numpy) -> Numpy:
+    """The largest number of each channel, float64; without channels, nothing."""
+    if values.ndim < 2 or not values.size:
+        return np.zeros(0)
+    maxima: Numpy = values.reshape(*values.shape[:2], -1).max(2).max(0).astype(np.float64)
+    return maxima
+
+
+def joined(function: np.ufunc, one: Numpy, other: Numpy) -> Numpy:
+    """A function of two pictures' numbers of channels; nothing, where one picture has more than the other."""
+    return function(one, other) if one.shape == other.shape else np.zeros(0)
+
+
+def measure_values(
     net: Net, inputs: Iterable[Mapping[str, Numpy]], method: str, tell: Callable[[], None] = lambda: None
-) -> dict[str, list[Range]]:
-    """{layer: the range of each of its tops} over some inputs.
+) -> Measured:
+    """Ranges and means of what each layer writes, over some inputs.
 
     Parameters
     ----------
@@ -138,7 +175,9 @@ def find_ranges(
     ModelError
         For a value that is not finite, by the name of the layer that makes it; where nothing was given.
     """
-    found: dict[str, list[Histogram]] = {}
+    histograms: dict[str, list[Histogram]] = {}
+    sums: dict[str, list[Numpy]] = {}
+    most: dict[str, list[Numpy]] = {}
     count = 0
     for count, values in enumerate(inputs, 1):
         for name, value in values.items():
@@ -151,14 +190,21 @@ def find_ranges(
                 net.forward_layer(i)
             if Trait.CHOOSES_ROWS in layer.traits or isinstance(layer.lower(net.bottoms[i], net.tops[i]), Same):
                 continue  # rows of detections or regions are never in 8 bits
-            tops = found.setdefault(layer.name, [Histogram() for _ in net.tops[i]])
-            for name, blob, histogram in zip(net.names[i][1], net.tops[i], tops):
-                if not histogram.add(np.asarray(blob.data), counts=method != "minmax"):
+            tops = histograms.setdefault(layer.name, [Histogram() for _ in net.tops[i]])
+            arrays = [np.asarray(blob.data) for blob in net.tops[i]]
+            for name, array, histogram in zip(net.names[i][1], arrays, tops):
+                if not histogram.add(array, counts=method != "minmax"):
                     raise ModelError(
                         f"{layer.type} layer {layer.name!r}: its top {name!r} has NaN or infinity for picture {count}, and no "
                         "range in 8 bits holds that; look at the weights and at how pictures are prepared (--mean, --scale)"
                     )
+            name, means, maxima = layer.name, list(map(channel_means, arrays)), list(map(channel_maxima, arrays))
+            sums[name] = list(map(partial(joined, np.add), sums[name], means)) if name in sums else means
+            most[name] = list(map(partial(joined, np.maximum), most[name], maxima)) if name in most else maxima
         tell()
     if not count:
         raise ModelError(NO_PICTURES)
-    return {name: [histogram.range(method) for histogram in tops] for name, tops in found.items()}
+    shown = {name: [[float(f"{m:.6g}") for m in total / count] for total in each] for name, each in sums.items()}
+    largest = {name: [each.tolist() for each in tops] for name, tops in most.items()}
+    ranges = {name: [histogram.range(method) for histogram in tops] for name, tops in histograms.items()}
+    return Measured(ranges, shown, largest)

@@ -181,7 +181,7 @@ def finish(
 
 def heads_of(net: NetParameter) -> list[Head]:
     """The layers whose outputs a loss compares with the targets of regions, in the net's order."""
-    found: dict[str, Head] = {}
+    heads: dict[str, Head] = {}
     makers, said = Makers(net), dict[tuple[int, str], tuple[Any, Any, str]]()
     for index, loss in enumerate(net.layer):
         if not compares(loss) or len(loss.bottom) < 2:
@@ -190,16 +190,16 @@ def heads_of(net: NetParameter) -> list[Head]:
         if maker is None or "anchortarget" in kind_of(maker):
             continue  # a proposal network's targets are not divided
         blob = str(loss.bottom[1])
-        told = said[id(maker), blob] = said.get((id(maker), blob)) or deviations(maker, blob, net)
+        spreads = said[id(maker), blob] = said.get((id(maker), blob)) or deviations(maker, blob, net)
         for layer, bins in makers.origins(loss.bottom[0], index):
-            head = Head(layer, bins, maker.name, *told)
-            known = found.setdefault(layer.name, head)
+            head = Head(layer, bins, maker.name, *spreads)
+            known = heads.setdefault(layer.name, head)
             if not alike(known, head):
                 raise ModelError(
                     f"layer {layer.name!r} learns the targets of {known.targets!r} and of {maker.name!r}, which are divided "
                     "by different deviations; give --stds"
                 )
-    return list(found.values())
+    return list(heads.values())
 
 
 def alike(one: Head, other: Head) -> bool:
@@ -243,7 +243,7 @@ class Makers:
 
     def origins(self, blob: str, before: int) -> list[tuple[LayerParameter, int]]:
         """The layers with weights whose outputs a blob holds, each once, and how many bins vote for each of their columns."""
-        found: dict[tuple[int, int], tuple[LayerParameter, int]] = {}
+        makers: dict[tuple[int, int], tuple[LayerParameter, int]] = {}
         waiting, seen = [(blob, before, 1)], set[tuple[int, int]]()
         while waiting:
             blob, before, bins = waiting.pop()
@@ -254,12 +254,12 @@ class Makers:
             layer = self.layers[index]
             traits, votes = traits_of(layer.type), votes_of(layer)
             if outputs_of(layer):
-                found[index, bins] = layer, bins
+                makers[index, bins] = layer, bins
             elif Trait.JOINS in traits and layer.concat_param.axis == 0:
                 waiting += [(bottom, index, bins) for bottom in dict.fromkeys(reversed(layer.bottom))]
             elif votes or traits & PASSES:  # of something else, the columns are not known
                 waiting += [(bottom, index, bins * (votes or 1)) for bottom in layer.bottom[:1]]
-        return list(found.values())
+        return list(makers.values())
 
 
 def compares(layer: LayerParameter) -> bool:
@@ -408,32 +408,32 @@ def finished(file: Weights, head: Head) -> Finished:
             raise ModelError(f"{file.path}: blob {i} of layer {name!r} is {seen}, which does not fit {outputs} outputs")
     if not source.blobs:
         raise ModelError(f"{file.path}: layer {name!r} has no blobs")
-    given = (("means", head.means), ("stds", head.stds))
-    each = [spread(name, what, numbers, outputs, head.bins) for what, numbers in given]
+    parts = (("means", head.means), ("stds", head.stds))
+    each = [spread(name, part, numbers, outputs, head.bins) for part, numbers in parts]
     if each[0].any() and len(source.blobs) < 2:
         raise ModelError(f"layer {name!r} has no bias, to which the means {np.unique(each[0]).tolist()} could be added")
     return Finished(name, each[0], each[1], head.targets)
 
 
-def spread(name: str, what: str, given: Any, outputs: int, bins: int) -> Numpy:
-    """The number of each output: `given` holds one for each offset of a box, or of the boxes of all classes."""
+def spread(name: str, subject: str, numbers: Any, outputs: int, bins: int) -> Numpy:
+    """The number of each output: `numbers` holds one for each offset of a box, or of the boxes of all classes."""
     try:
-        values = np.asarray(given, np.float64).ravel()
+        values = np.asarray(numbers, np.float64).ravel()
     except (TypeError, ValueError):
-        raise ModelError(f"{what} must be numbers, got {str(given)[:60]}") from None
+        raise ModelError(f"{subject} must be numbers, got {str(numbers)[:60]}") from None
     if (
         not len(values)
         or not np.isfinite(values).all()
-        or (what == "stds" and ((values < 0).any() or not values.any()))
+        or (subject == "stds" and ((values < 0).any() or not values.any()))
     ):
         raise ModelError(
-            f"{what} must be finite numbers{', above 0' if what == 'stds' else ''}, got {values[:8].tolist()}"
+            f"{subject} must be finite numbers{', above 0' if subject == 'stds' else ''}, got {values[:8].tolist()}"
         )
     columns, rest = divmod(outputs, bins)
     if rest or columns % len(values):
         votes = f" of {bins} bins each" if bins > 1 else ""
         raise ModelError(
-            f"layer {name!r} has {outputs} outputs, {columns} offsets{votes}; {len(values)} {what} do not fit"
+            f"layer {name!r} has {outputs} outputs, {columns} offsets{votes}; {len(values)} {subject} do not fit"
         )
     return np.repeat(np.tile(values, columns // len(values)), bins)
 

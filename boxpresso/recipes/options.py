@@ -78,9 +78,9 @@ def check(path: str | Path, where: str, table: Mapping[str, Any], known: Mapping
             moved = name in AUGMENTATIONS and not where
             there = f"; it belongs into [{AUGMENTATION}]" if moved else nearest(name, known)
             raise BoxpressoError(f"{path}: there is no option {where}{name}{there}")
-        what, right = known[name]
+        meaning, right = known[name]
         if not right(value):
-            raise BoxpressoError(f"{path}: {where}{name} is {what}, got {value!r}")
+            raise BoxpressoError(f"{path}: {where}{name} is {meaning}, got {value!r}")
 
 
 def options_text(command: str, options: Mapping[str, Any], augmentation: Mapping[str, Any]) -> str:

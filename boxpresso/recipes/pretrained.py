@@ -69,29 +69,29 @@ def fit(weights: Weights, net: Net, depends: Callable[[str], bool]) -> Fit:
     >>> found.copied, found.fresh, found.unused
     (['a'], ['b'], ['c'])
     """
-    found = Fit(weights.path)
+    fit = Fit(weights.path)
     own = {name for name, blobs in net.params.items() if blobs}
     for layer in weights.layers:
-        if not layer.blobs or layer.name in found.copied:
+        if not layer.blobs or layer.name in fit.copied:
             continue
         if layer.name not in own or depends(layer.name):
-            found.unused.append(layer.name)
+            fit.unused.append(layer.name)
             continue
         try:
             copy_weights(Weights(weights.path, weights.name, [layer]), net.layers)
         except ModelError as error:
-            found.misfits[layer.name] = str(error).split(". Use the prototxt")[0]
+            fit.misfits[layer.name] = str(error).split(". Use the prototxt")[0]
         else:
-            found.copied.append(layer.name)
-    found.fresh = [name for name in net.params if name in own and name not in found.copied]
-    if not found.copied:
+            fit.copied.append(layer.name)
+    fit.fresh = [name for name in net.params if name in own and name not in fit.copied]
+    if not fit.copied:
         names = [layer.name for layer in weights.layers if layer.blobs]
         raise ModelError(
             f"{weights.path} fits no layer of the net: it has {', '.join(names[:4])} .., the net {', '.join(sorted(own)[:4])} "
-            f"..{'; ' + next(iter(found.misfits.values())) if found.misfits else ''}. Is it of another architecture? See "
+            f"..{'; ' + next(iter(fit.misfits.values())) if fit.misfits else ''}. Is it of another architecture? See "
             "--backbone"
         )
-    return found
+    return fit
 
 
 def save(net: Net, names: list[str], path: str | os.PathLike[str]) -> None:

@@ -82,6 +82,9 @@ ARCHITECTURES = {
         "mobilenet": Backbone(
             ssd.mobile, 300, 96, MOBILE, "MobileNet-SSD (names of chuanqi305's models)", {"average": 0.98}
         ),
+        "resnet18": Backbone(
+            ssd.resnet, 300, 96, VGG, "SSD over ResNet-18 (names of HolmesShuan's model)", {"average": 0.98}
+        ),
         "vgg": Backbone(ssd.vgg, 300, 257, VGG, "SSD over VGG16 (names of the paper's models)", {}),
         "small": Backbone(
             ssd.small, 128, 64, "", "a small SSD, which learns from scratch", {"average": 0.98, **SMALL_PATCHES}
@@ -96,6 +99,10 @@ ARCHITECTURES = {
             "mobilenet": Backbone(
                 partial(net, trunk=regions.MOBILE), 320, 96, MOBILE, f"{title} over MobileNet (names of chuanqi305's models)",
                 {"average": 0.98}, regions.MOBILE.stride,
+            ),
+            "resnet18": Backbone(
+                partial(net, trunk=regions.RESNET), 320, 96, VGG, f"{title} over ResNet-18 (names of HolmesShuan's model)",
+                {"average": 0.98}, regions.RESNET.stride,
             ),
             "vgg": Backbone(
                 partial(net, trunk=regions.VGG), 448, 128, VGG, f"{title} over VGG16 (names of py-faster-rcnn's models)", {},
@@ -203,7 +210,7 @@ class Made:
         return ARCHITECTURES[self.wish.kind]
 
 
-def create(wish: Wish, tell: Tell = lambda what, done, all: None) -> Made:
+def create(wish: Wish, tell: Tell = lambda step, done, all: None) -> Made:
     """Writes the folder, as a whole or not at all.
 
     Parameters
@@ -341,9 +348,9 @@ def write_texts(made: Made, weights: Weights | None, folder: Path, boxes: np.nda
         still=weights is not None and bool(backbone.stride), **(backbone.task | wish.augmentation),
     )  # fmt: skip
     if backbone.stride:  # of at most some thousand objects
-        some = boxes[:: max(1, len(boxes) // FITTED)]
+        sample = boxes[:: max(1, len(boxes) // FITTED)]
         anchors = regions.fit_anchors(
-            some, made.size, backbone.stride, lambda a: float((overlaps(some, a) >= 0.5).mean())
+            sample, made.size, backbone.stride, lambda a: float((overlaps(sample, a) >= 0.5).mean())
         )
         task = replace(task, anchors=anchors)
     nets = {kind: backbone.net(kind, made.size, task=task).to_proto() for kind in ("train", "test", "deploy")}

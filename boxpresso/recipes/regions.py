@@ -20,7 +20,7 @@ from ..net import Net
 from ..net_spec import L, NetSpec
 from ..proto import TEST, NetParameter
 from .ssd import VOC, Task, data, evaluated, limited
-from .trunks import Writer, mobilenet, vgg16
+from .trunks import Writer, mobilenet, resnet18, vgg16
 
 ANCHORS = 9  # three scales, three ratios
 STANDARD = (
@@ -156,32 +156,32 @@ def finish(w: Writer, top: Any, classes: int = 21, columns: int = 4, fresh: str 
 
 
 def vote(
-    w: Writer, what: str, feature: Any, regions: Any, outputs: int, deformable: bool = False, bins: int = 7,
+    w: Writer, label: str, feature: Any, regions: Any, outputs: int, deformable: bool = False, bins: int = 7,
     stride: int = 16, fresh: str = "",
 ) -> None:  # fmt: skip
     """`outputs` numbers for each region: the mean of its bins x bins bins, each of which has channels of its own.
 
-    what: "cls" writes the blob cls_score, "bbox" bbox_pred. fresh: the end of the name of a convolution that depends on the
+    label: "cls" writes the blob cls_score, "bbox" bbox_pred. fresh: the end of the name of a convolution that depends on the
     classes. In the deformable form the bins are moved by what a first pooling says: for scores every class moves by itself.
     """
-    n, name = w.n, {"cls": "cls_score", "bbox": "bbox_pred"}[what]
-    top = w.conv(f"rfcn_{what}{fresh}", feature, bins * bins * outputs, 1, filler=dict(type="gaussian", std=0.01))
+    n, name = w.n, {"cls": "cls_score", "bbox": "bbox_pred"}[label]
+    top = w.conv(f"rfcn_{label}{fresh}", feature, bins * bins * outputs, 1, filler=dict(type="gaussian", std=0.01))
     fields: dict[str, Any] = dict(group_size=bins, spatial_scale=1 / stride)
     if deformable:
-        moves = 2 * outputs if what == "cls" else 2
+        moves = 2 * outputs if label == "cls" else 2
         zero = dict(type="constant", value=0)
-        w.conv(f"rfcn_{what}_offset_t", feature, bins * bins * moves, 1, filler=zero)
+        w.conv(f"rfcn_{label}_offset_t", feature, bins * bins * moves, 1, filler=zero)
         fields |= dict(pooled_size=bins, part_size=bins, sample_per_part=4)
-        n[f"rfcn_{what}_offset"] = L.DeformablePSROIPooling(
-            n[f"rfcn_{what}_offset_t"], regions, output_dim=moves, no_trans=True, **fields
+        n[f"rfcn_{label}_offset"] = L.DeformablePSROIPooling(
+            n[f"rfcn_{label}_offset_t"], regions, output_dim=moves, no_trans=True, **fields
         )
-        moved = n[f"rfcn_{what}_offset"]
+        moved = n[f"rfcn_{label}_offset"]
         pooled = L.DeformablePSROIPooling(top, regions, moved, output_dim=outputs, trans_std=0.1, **fields)
     else:
         pooled = L.PSROIPooling(top, regions, output_dim=outputs, **fields)
-    n[f"psroipooled_{what}_rois"] = pooled
-    n[f"ave_{what}_rois"] = L.Pooling(pooled, pool="AVE", kernel_size=bins, stride=bins)
-    n[name] = L.Reshape(n[f"ave_{what}_rois"], shape=dict(dim=[-1, outputs]))
+    n[f"psroipooled_{label}_rois"] = pooled
+    n[f"ave_{label}_rois"] = L.Pooling(pooled, pool="AVE", kernel_size=bins, stride=bins)
+    n[name] = L.Reshape(n[f"ave_{label}_rois"], shape=dict(dim=[-1, outputs]))
 
 
 def mined(w: Writer, hard: int = HARD) -> None:
@@ -306,6 +306,10 @@ MOBILE = Trunk(
     lambda w, task: mobilenet(w, w.n.data, last=11), "MobileNet", dict(mean_value=[127.5], scale=0.007843), 16, 256,
     {"train": (2000, 300), "test": (1000, 100)}, (256, 64), mobile_head, 256, 7, MSRA,
 )  # fmt: skip
+RESNET = Trunk(
+    lambda w, task: resnet18(w, w.n.data, last=4), "ResNet18", dict(mean_value=[104, 117, 123]), 16, 256,
+    {"train": (2000, 300), "test": (1000, 100)}, (256, 64), mobile_head, 256, 7, MSRA,
+)  # fmt: skip
 VGG = Trunk(
     lambda w, task: vgg16(w, w.n.data, frozen=2 if task.still else 0), "VGG", dict(mean_value=[104, 117, 123]), 16, 512,
     {"train": (12000, 2000), "test": (6000, 300)}, (256, 128), vgg_head, 1024, 7, None,
@@ -326,7 +330,7 @@ def faster_rcnn(kind: str, size: int, width: float = 1.0, task: Task = VOC, *, t
     task
         Classes and data; its anchors are sides as parts of the input's, and ratios.
     trunk
-        `SMALL`, `MOBILE` or `VGG`.
+        `SMALL`, `MOBILE`, `RESNET` or `VGG`.
 
     Returns
     -------

@@ -15,7 +15,7 @@ import numpy as np
 from ..net import Net
 from ..net_spec import L, NetSpec
 from ..proto import TEST, TRAIN, NetParameter
-from .trunks import Writer, mobilenet, normed, vgg16
+from .trunks import Writer, mobilenet, normed, resnet18, vgg16
 
 
 class Head(NamedTuple):
@@ -56,6 +56,14 @@ MOBILENET_300 = [
     Head("conv15_2", 195, 240, (2, 3)),
     Head("conv16_2", 240, 285, (2, 3)),
     Head("conv17_2", 285, 300, (2, 3)),
+]
+RESNET_300 = [
+    Head("res4b", 60, None, (2,)),
+    Head("res5b", 105, 150, (2, 3)),
+    Head("conv6_2", 150, 195, (2, 3)),
+    Head("conv7_2", 195, 240, (2, 3)),
+    Head("conv8_2", 240, 285, (2, 3)),
+    Head("conv9_2", 285, 300, (2, 3)),
 ]
 SMALL_128 = [
     Head("conv5", 18, 34, (2,)),
@@ -179,6 +187,24 @@ def mobile(kind: str, size: int = 300, width: float = 1.0, task: Task = VOC) -> 
         top = normed(w, f"conv{block}_1", top, w.wide(channels // 2), 1)
         top = normed(w, f"conv{block}_2", top, w.wide(channels), 3, stride=2)
     return finish(w, scaled(MOBILENET_300, size / 300), task, kernel=1)
+
+
+def resnet(kind: str, size: int = 300, width: float = 1.0, task: Task = VOC) -> NetSpec:
+    """SSD over ResNet-18, with the names of HolmesShuan's model. Parameters as for `vgg`.
+
+    Examples
+    --------
+    >>> names = [layer.name for layer in resnet("deploy").to_proto().layer]
+    >>> [name for name in names if name.startswith("res3b")]
+    ['res3b_branch2a', 'res3b_branch2a_relu', 'res3b_branch2b', 'res3b', 'res3b_relu']
+    """
+    w = Writer(f"ResNet18_{task.name}_SSD_{size}x{size}_{kind}", kind, width, average=task.average)
+    data(w, size, dict(mean_value=[104, 117, 123]), task)
+    top = resnet18(w, w.n.data)
+    for block, channels in ((6, 512), (7, 256), (8, 256), (9, 128)):
+        top = normed(w, f"conv{block}_1", top, w.wide(channels // 2), 1)
+        top = normed(w, f"conv{block}_2", top, w.wide(channels), 3, stride=2)
+    return finish(w, scaled(RESNET_300, size / 300), task, kernel=1)
 
 
 def small(kind: str, size: int = 128, width: float = 1.0, task: Task = VOC) -> NetSpec:

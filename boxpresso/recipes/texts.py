@@ -128,13 +128,15 @@ exec boxpresso train --solver {shlex.quote(f"{folder}/solver.prototxt")} --log {
 """
 
 
-def readme(folder: str, what: str, classes: list[str], plan: Schedule, weights: str, options: str, about: str) -> str:
+def readme(
+    folder: str, subject: str, classes: list[str], plan: Schedule, weights: str, options: str, about: str
+) -> str:
     """README.md: what is in the folder, and the next commands."""
     names = ("solver.prototxt", "train.log", "test.prototxt", "deploy.prototxt", "labelmap.prototxt")
     solver, log, test, deploy, labels = (shlex.quote(f"{folder}/{name}") for name in names)
     weights = shlex.quote(weights)
     return f"""\
-# {what}
+# {subject}
 
 Written by `boxpresso new`. {about}
 

@@ -46,7 +46,7 @@ def is_project(folder: Path) -> bool:
     return (folder / "solver.prototxt").is_file() and readme.is_file() and MARK in readme.read_text("utf-8", "replace")
 
 
-def project_of(folder: Path, tell: Tell = lambda what, done, all: None) -> Project:
+def project_of(folder: Path, tell: Tell = lambda step, done, all: None) -> Project:
     """The project in a folder, or that of a folder of pictures: NAME_ssd_small in the working directory, made if need be.
 
     Raises BoxpressoError where the folder is neither, or something else has the project's name.

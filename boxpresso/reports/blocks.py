@@ -116,11 +116,11 @@ def is_split(kind: str, name: str) -> bool:
 
 def originals(net: Net) -> dict[str, str]:
     """The tops of Splits: what each is a copy of."""
-    found: dict[str, str] = {}
+    kinds: dict[str, str] = {}
     for layer, (bottoms, tops) in zip(net.layers, net.names):
         if is_split(layer.type, layer.name):
-            found.update(dict.fromkeys(tops, found.get(bottoms[0], bottoms[0])))
-    return found
+            kinds.update(dict.fromkeys(tops, kinds.get(bottoms[0], bottoms[0])))
+    return kinds
 
 
 def read_counts(net: Net, copies: dict[str, str]) -> dict[str, int]:

@@ -126,9 +126,9 @@ def points(curve: Curve, width: float, height: float) -> str:
     recall, precision = curve.recall, curve.precision
     if not len(recall):
         return ""
-    kept = np.unique(np.append(np.searchsorted(recall, np.linspace(0, recall[-1], POINTS)), len(recall) - 1))
-    kept = kept[kept < len(recall)]
-    pairs = [(0.0, float(precision[kept[0]])), *zip(recall[kept].tolist(), precision[kept].tolist())]
+    points = np.unique(np.append(np.searchsorted(recall, np.linspace(0, recall[-1], POINTS)), len(recall) - 1))
+    points = points[points < len(recall)]
+    pairs = [(0.0, float(precision[points[0]])), *zip(recall[points].tolist(), precision[points].tolist())]
     return "M" + "L".join(f"{width * r:.1f} {height * (1 - p):.1f}" for r, p in pairs)
 
 
@@ -260,23 +260,25 @@ def gallery(
 ) -> tuple[str, int]:
     """The pictures with the worst faults, and how many faults these show."""
     order = list(dict.fromkeys(fault.picture for fault in faults))[: pictures.most]
-    by_picture = {n: list(some) for n, some in groupby(sorted(faults, key=lambda f: f.picture), lambda f: f.picture)}
+    by_picture = {
+        n: list(of_picture) for n, of_picture in groupby(sorted(faults, key=lambda f: f.picture), lambda f: f.picture)
+    }
     parts, shown = [], 0
     for number in order:
-        some = sorted(by_picture[number], key=lambda fault: -fault.weight)
+        of_picture = sorted(by_picture[number], key=lambda fault: -fault.weight)
         scene = pictures.scenes[number]
         try:
-            picture = drawing(evaluation, scene, some, read_image(scene.path))
+            picture = drawing(evaluation, scene, of_picture, read_image(scene.path))
         except BoxpressoError as error:  # it was there a moment ago
             parts.append(f"<figure><figcaption>{escape(error)}</figcaption></figure>")
             continue
-        lines = "".join(f"<small>{escape(caption(evaluation, fault))}</small>" for fault in some[:4])
-        more = f"<small>and {len(some) - 4} more</small>" if len(some) > 4 else ""
+        lines = "".join(f"<small>{escape(caption(evaluation, fault))}</small>" for fault in of_picture[:4])
+        more = f"<small>and {len(of_picture) - 4} more</small>" if len(of_picture) > 4 else ""
         parts.append(
             f"<figure>{picture_tag(picture, scene.path.name)}"
             f"<figcaption>{escape(scene.path.name)}{lines}{more}</figcaption></figure>"
         )
-        shown += len(some)
+        shown += len(of_picture)
     return f'<div class="gallery">{"".join(parts)}</div>', shown
 
 

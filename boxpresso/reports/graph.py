@@ -190,12 +190,12 @@ class Inside:
         """The shapes of what leaves a box or a block."""
         boxes = boxes_of(item)
         inside = {id(box) for box in boxes}
-        found: dict[str, str] = {}
+        kinds: dict[str, str] = {}
         for box in boxes:
             leaving = [wire for wire in self.sources.get(id(box), ()) if id(wire.target) not in inside]
-            found.update((wire.blob, shape_text(wire.shape)) for wire in leaving)
-            found.update((name, shape_text(shape)) for name, shape in self.drawing.graph.loose.get(id(box), ()))
-        texts = list(dict.fromkeys(found.values()))
+            kinds.update((wire.blob, shape_text(wire.shape)) for wire in leaving)
+            kinds.update((name, shape_text(shape)) for name, shape in self.drawing.graph.loose.get(id(box), ()))
+        texts = list(dict.fromkeys(kinds.values()))
         return ", ".join(texts[:2]) + (f" +{len(texts) - 2}" if len(texts) > 2 else "")
 
     def wire(self, a: Hashable, b: Hashable, blobs: Mapping[str, Shape]) -> str:

@@ -240,27 +240,27 @@ class Metric:
 
 def metrics(entries: Sequence[Entry], times: Times | None) -> list[Metric]:
     """What layers are measured by."""
-    found = [
+    matches = [
         Metric("parameters", lambda e: e.row.parameters, lambda v: f"{v:,.0f}", "params", "learned numbers"),
         Metric("multiply-adds", lambda e: e.row.macs, lambda v: f"{v:,.0f}", "macs", "of a forward pass"),
         Metric("memory", lambda e: e.row.bytes, size, "bytes", "that the tops add; none in place"),
     ]
     if times is not None:
         whole = sum(e.time for e in entries) or 1.0
-        found.append(
+        matches.append(
             Metric("forward ms", lambda e: e.forward or 0.0, "{:.3f}".format, "ahead", "mean of the iterations")
         )
         if any(e.backward is not None for e in entries):
-            found.append(
+            matches.append(
                 Metric("backward ms", lambda e: e.backward or 0.0, "{:.3f}".format, "back", "mean of the iterations")
             )
-        found.append(Metric("share", lambda e: e.time / whole, "{:.1%}".format, "ahead", "of the time of all layers"))
-    return found
+        matches.append(Metric("share", lambda e: e.time / whole, "{:.1%}".format, "ahead", "of the time of all layers"))
+    return matches
 
 
 def metric_cells(groups: Sequence[Sequence[Entry]], known: Sequence[Metric]) -> list[list[tuple[str, float | None]]]:
     """The cells of some groups of layers; a bar is as long as its number is beside the largest of the column."""
-    values = [[sum(map(metric.of, some)) for metric in known] for some in groups]
+    values = [[sum(map(metric.of, members)) for metric in known] for members in groups]
     most = [max(column, default=0.0) for column in zip(*values)]
     return [
         [
@@ -283,10 +283,10 @@ def types_part(entries: Sequence[Entry], times: Times | None) -> str:
         groups.setdefault(entry.row.type, []).append(entry)
     order = sorted(groups.items(), key=lambda item: [-sum(e.time for e in item[1]), -sum(e.row.macs for e in item[1])])
     known = metrics(entries, times)
-    cells = metric_cells([some for _, some in order], known)
+    cells = metric_cells([members for _, members in order], known)
     rows = [
-        ("", [(f"{swatch(kind)}{escape(kind)}", None), (str(len(some)), float(len(some))), *own])
-        for (kind, some), own in zip(order, cells)
+        ("", [(f"{swatch(kind)}{escape(kind)}", None), (str(len(members)), float(len(members))), *own])
+        for (kind, members), own in zip(order, cells)
     ]
     heads = [Column("type"), Column("layers", number=True), *metric_columns(known)]
     return section("By layer type", table(heads, rows, "types"), "types")

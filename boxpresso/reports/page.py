@@ -123,7 +123,7 @@ def cell(kind: str, key: str, text: str) -> str:
 
 def tiles(items: Iterable[tuple[str, str]]) -> str:
     """The few numbers at the top of a report: (what, value)."""
-    parts = [f"<div><b>{escape(value)}</b><span>{escape(what)}</span></div>" for what, value in items]
+    parts = [f"<div><b>{escape(value)}</b><span>{escape(caption)}</span></div>" for caption, value in items]
     return f'<div class="tiles">{"".join(parts)}</div>'
 
 

@@ -112,7 +112,7 @@ def weights_table(stats: list[tuple[str, Statistics]]) -> str:
     rows = []
     for name, each in stats:
         count = math.prod(each.shape)
-        odd = [f"{n:,} {what}" for n, what in ((each.nans, "NaN"), (each.infinite, "infinite")) if n]
+        odd = [f"{n:,} {kind}" for n, kind in ((each.nans, "NaN"), (each.infinite, "infinite")) if n]
         wrong = f' <b class="bad">{", ".join(odd)}</b>' if odd else ""
         share = f"{each.zeros / count:.1%}" if count and each.zeros else "none"
         low, mean, high, deviation = (f"{value:.4g}" for value in (each.low, each.mean, each.high, each.deviation))

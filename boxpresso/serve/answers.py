@@ -19,7 +19,7 @@ from ..decoders.saving import as_json
 SAME = ("class_id", "class_name", "score", "box", "angle", "rotated", "landmarks", "landmark_scores", "mask")
 
 
-def rows(found: Detections) -> list[dict[str, Any]]:
+def rows(detections: Detections) -> list[dict[str, Any]]:
     """Each detection as plain values.
 
     Returns
@@ -36,9 +36,9 @@ def rows(found: Detections) -> list[dict[str, Any]]:
     [{'class_id': 7, 'class_name': 'cat', 'score': 0.5, 'box': [1.0, 2.0, 3.0, 4.0], 'label': 'cat', 'class_index': 7}]
     """
     result = []
-    for i, row in enumerate(as_json(found)):
+    for i, row in enumerate(as_json(detections)):
         answer = {name: finite(row[name]) for name in SAME if name in row}
-        answer.update(label=found.label(i), class_index=row["class_id"])
+        answer.update(label=detections.label(i), class_index=row["class_id"])
         if "quadrilateral" in row:
             answer["polygon"] = finite(row["quadrilateral"])
         result.append(answer)

@@ -40,7 +40,7 @@ def share(data: bytes) -> float:
     return value
 
 
-def answer(found: Mapping[str, Any]) -> dict[str, Any]:
+def answer(reply: Mapping[str, Any]) -> dict[str, Any]:
     """What DeepStack answers, of what /api/detect does.
 
     >>> found = {"detections": [{"label": "cat", "score": 0.75, "box": [1.2, 2, 30.6, 40]}], "milliseconds": 12.6}
@@ -50,7 +50,7 @@ def answer(found: Mapping[str, Any]) -> dict[str, Any]:
     sides = ("x_min", "y_min", "x_max", "y_max")
     rows = [
         {"label": one["label"], "confidence": one["score"], **{n: round(v) for n, v in zip(sides, one["box"])}}
-        for one in found["detections"][:MOST]
+        for one in reply["detections"][:MOST]
         if None not in one["box"]
     ]
-    return {"success": True, "predictions": rows, "duration": round(found["milliseconds"])}
+    return {"success": True, "predictions": rows, "duration": round(reply["milliseconds"])}

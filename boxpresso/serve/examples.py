@@ -25,10 +25,10 @@ class Examples:
         if folder is None:
             return
         try:
-            found = sorted(path for path in Path(folder).iterdir() if path.suffix.lower() in KINDS)
+            paths = sorted(path for path in Path(folder).iterdir() if path.suffix.lower() in KINDS)
         except OSError as error:
             raise BoxpressoError(f"cannot read the folder {folder} of --examples: {error.strerror or error}") from error
-        self.paths = [path for path in found if path.is_file() and path.stat().st_size <= max_bytes][:MOST]
+        self.paths = [path for path in paths if path.is_file() and path.stat().st_size <= max_bytes][:MOST]
         if not self.paths:
             raise BoxpressoError(f"the folder {folder} of --examples has no pictures ({', '.join(KINDS)})")
 

@@ -58,7 +58,7 @@ class Ticket:
     read: Callable[[], Asked]
     asked: Asked | None = None
     pixels: list[Numpy] = field(default_factory=list)
-    found: list[Detections] | None = None
+    detections: list[Detections] | None = None
 
 
 class Batcher:
@@ -94,16 +94,16 @@ class Batcher:
 
     def answer(self, ticket: Ticket) -> tuple[Asked, list[Detections]]:
         """The detections of a ticket: found already with those of another, or now, with others that wait."""
-        if ticket.found is None:
+        if ticket.detections is None:
             self.prepare(ticket)
             together = [ticket, *self.companions(ticket)]
             pixels = [each for one in together for each in one.pixels]
-            found = self.model.batch(pixels, ticket.asked.wanted if ticket.asked else Wanted(), self.most)
+            detections = self.model.batch(pixels, ticket.asked.wanted if ticket.asked else Wanted(), self.most)
             for one in together:
-                one.found, found = found[: len(one.pixels)], found[len(one.pixels) :]
-        if ticket.asked is None or ticket.found is None:
+                one.detections, detections = detections[: len(one.pixels)], detections[len(one.pixels) :]
+        if ticket.asked is None or ticket.detections is None:
             raise RuntimeError("a ticket without an answer")
-        return ticket.asked, ticket.found
+        return ticket.asked, ticket.detections
 
     def prepare(self, ticket: Ticket) -> None:
         """Reads a ticket's pictures. Raises Refusal."""
@@ -115,7 +115,7 @@ class Batcher:
     def companions(self, ticket: Ticket) -> list[Ticket]:
         """Others that wait, ask the same of the detections, and fit into the pass."""
         with self.lock:
-            others = [one for one in self.waiting if one is not ticket and one.found is None]
+            others = [one for one in self.waiting if one is not ticket and one.detections is None]
         result: list[Ticket] = []
         room = self.most - len(ticket.pixels)
         for one in others:
@@ -323,14 +323,14 @@ class Tensor:
         )
 
 
-def tensors(asked: Asked, found: Sequence[Detections]) -> list[Tensor]:
+def tensors(asked: Asked, detections: Sequence[Detections]) -> list[Tensor]:
     """The outputs that a request asks for, in the protocol's order."""
     values: dict[str, Any] = {
-        "boxes": np.concatenate([each.boxes for each in found]),
-        "scores": np.concatenate([each.scores for each in found]),
-        "class_ids": np.concatenate([each.class_ids for each in found]),
-        "class_names": [(one or "").encode() for each in found for one in each.class_names],
-        "picture": np.repeat(np.arange(len(found)), [len(each) for each in found]),
+        "boxes": np.concatenate([each.boxes for each in detections]),
+        "scores": np.concatenate([each.scores for each in detections]),
+        "class_ids": np.concatenate([each.class_ids for each in detections]),
+        "class_names": [(one or "").encode() for each in detections for one in each.class_names],
+        "picture": np.repeat(np.arange(len(detections)), [len(each) for each in detections]),
     }
     result = []
     for name, kind, shape in OUTPUTS:
@@ -341,10 +341,10 @@ def tensors(asked: Asked, found: Sequence[Detections]) -> list[Tensor]:
     return result
 
 
-def answer(name: str, asked: Asked, found: Sequence[Detections]) -> tuple[bytes, dict[str, str]]:
+def answer(name: str, asked: Asked, detections: Sequence[Detections]) -> tuple[bytes, dict[str, str]]:
     """The body of an answer over HTTP, and its headers."""
     rows, tail = [], b""
-    for tensor in tensors(asked, found):
+    for tensor in tensors(asked, detections):
         row: dict[str, Any] = {"name": tensor.name, "datatype": tensor.kind, "shape": tensor.shape}
         if asked.outputs[tensor.name]:
             data = tensor.tobytes()

@@ -89,7 +89,7 @@ class Model:
         decoder = detector.decoder
         self.nets: Sequence[Net] = list(decoder.nets)
         self.recorder = Recorder(self.nets, suppression.recorded(decoder), decoder.NAME not in BY_OUTPUTS)
-        self.kept: OrderedDict[str, Picture] = OrderedDict()
+        self.recent: OrderedDict[str, Picture] = OrderedDict()
         self.shown: str | None = None  # the picture whose last passes the blobs of all nets hold
         self.description = self.describe()
 
@@ -118,23 +118,23 @@ class Model:
 
     def keep(self, picture: Picture) -> None:
         """Remembers a picture, and forgets the oldest that are too many or too large."""
-        self.kept[picture.token] = picture
-        self.kept.move_to_end(picture.token)
-        while len(self.kept) > KEPT or (len(self.kept) > 1 and self.bytes_kept > KEPT_BYTES):
-            self.kept.popitem(last=False)
+        self.recent[picture.token] = picture
+        self.recent.move_to_end(picture.token)
+        while len(self.recent) > KEPT or (len(self.recent) > 1 and self.bytes_kept > KEPT_BYTES):
+            self.recent.popitem(last=False)
         if self.bytes_kept > KEPT_BYTES:
             picture.record = Record()
 
     @property
     def bytes_kept(self) -> int:
         """Bytes of the pictures that are remembered."""
-        return sum(picture.size for picture in self.kept.values())
+        return sum(picture.size for picture in self.recent.values())
 
     def known(self, token: str) -> Picture:
         """A picture that was sent before. Raises Refusal with 410 where it is forgotten."""
-        if token not in self.kept:
+        if token not in self.recent:
             raise Refusal(410, "this picture is no longer remembered; send it again")
-        return self.kept[token]
+        return self.recent[token]
 
     # Detections
 
@@ -146,20 +146,20 @@ class Model:
         else:
             picture = self.read(source if isinstance(source, bytes) else source.read_bytes())
         ready = time.perf_counter()
-        found = self.detections(picture, wanted)
+        detections = self.detections(picture, wanted)
         end = time.perf_counter()
         self.keep(picture)
-        most = min(MOST, len(found))
+        most = min(MOST, len(detections))
         record = picture.record
         return {
             "model": self.name,
             "picture": picture.token,
             "image": {"width": picture.pixels.shape[1], "height": picture.pixels.shape[0]},
-            "kind": found.kind,
-            "links": [list(pair) for pair in found.links],
-            **({} if found.picture is None else {"result": answers.image_of(found.picture)}),
-            "detections": answers.rows(found[:most]),
-            "left_out": len(found) - most,
+            "kind": detections.kind,
+            "links": [list(pair) for pair in detections.links],
+            **({} if detections.picture is None else {"result": answers.image_of(detections.picture)}),
+            "detections": answers.rows(detections[:most]),
+            "left_out": len(detections) - most,
             "milliseconds": milliseconds(end - ready),
             "timing": {
                 "reading": milliseconds(ready - begin),
@@ -183,7 +183,9 @@ class Model:
         settings = known.given(threshold=wanted.score, overlap=wanted.overlap)
         with self.recorder.recording(picture.record) as record:
             try:
-                found = self.detector.checked(self.detector.decoder.detect(picture.pixels, settings), picture.pixels)
+                detections = self.detector.checked(
+                    self.detector.decoder.detect(picture.pixels, settings), picture.pixels
+                )
             except BaseException:
                 self.shown = None
                 raise
@@ -191,7 +193,7 @@ class Model:
             self.shown = picture.token
         elif record.ran and self.shown != picture.token:
             self.shown = None  # some nets hold this picture, others another
-        return found.filter(labels=self.numbers(wanted.labels, found)) if wanted.labels else found
+        return detections.filter(labels=self.numbers(wanted.labels, detections)) if wanted.labels else detections
 
     def batch(self, pictures: Sequence[Numpy], wanted: Wanted, most: int) -> list[Detections]:
         """The detections of several pictures, `most` of them in one pass of the net. Raises Refusal as `detections`."""
@@ -205,13 +207,13 @@ class Model:
             left = len(pictures) - len(result)
             count = 1 << (min(left, most).bit_length() - 1)  # few sizes of batches: each has a plan of its own
             group = pictures[len(result) : len(result) + count]
-            found = decoder.batch(list(group), settings)
-            result += [self.detector.checked(each, pixels) for each, pixels in zip(found, group, strict=True)]
+            detections = decoder.batch(list(group), settings)
+            result += [self.detector.checked(each, pixels) for each, pixels in zip(detections, group, strict=True)]
         return result
 
-    def numbers(self, labels: Sequence[str], found: Detections) -> list[int]:
+    def numbers(self, labels: Sequence[str], detections: Detections) -> list[int]:
         """The numbers of classes that are given by number or name. Raises Refusal for a name that no class has."""
-        names = {name: number for number, name in found.names.items()}
+        names = {name: number for number, name in detections.names.items()}
         result = []
         for label in labels:
             if label in names:
@@ -232,7 +234,7 @@ class Model:
     def recover(self) -> None:
         """After an interrupt: no pass is relied upon, and plans, one of which may be half made, are made again."""
         self.shown = None
-        for picture in self.kept.values():
+        for picture in self.recent.values():
             picture.record = Record()
         for net in self.nets:
             if net._runner is not None:

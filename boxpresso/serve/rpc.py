@@ -152,10 +152,10 @@ def read_message(request: Any) -> kserve.Asked:
     )
 
 
-def answer(name: str, request: Any, asked: kserve.Asked, found: Sequence[Detections]) -> Any:
+def answer(name: str, request: Any, asked: kserve.Asked, detections: Sequence[Detections]) -> Any:
     """A ModelInferResponse: with raw contents for a request that has them, as Triton's clients do, else with typed ones."""
     response = messages.ModelInferResponse(model_name=name, model_version=kserve.VERSION, id=asked.id or "")
-    for tensor in kserve.tensors(asked, found):
+    for tensor in kserve.tensors(asked, detections):
         row = response.outputs.add(name=tensor.name, datatype=tensor.kind, shape=tensor.shape)
         if request.raw_input_contents:
             response.raw_output_contents.append(tensor.tobytes())

@@ -32,13 +32,13 @@ def find_file(path: str, folder: Path) -> Path:
 
 def train_model(param: SolverParameter, folder: Path) -> Model:
     """The net to train. Raises ModelError unless it is named exactly once."""
-    given = [name for name in ("net", "net_param", "train_net", "train_net_param") if param.HasField(name)]
-    if len(given) != 1:
+    sources = [name for name in ("net", "net_param", "train_net", "train_net_param") if param.HasField(name)]
+    if len(sources) != 1:
         raise ModelError(
             "solver: the train net must be named once, by one of net, net_param, train_net and train_net_param; "
-            f"given: {', '.join(given) or 'none'}"
+            f"given: {', '.join(sources) or 'none'}"
         )
-    value = getattr(param, given[0])
+    value = getattr(param, sources[0])
     return Model(value) if isinstance(value, NetParameter) else read(find_file(value, folder))
 
 

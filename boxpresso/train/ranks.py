@@ -239,7 +239,7 @@ class Ranks:
             for array in arrays:
                 self.wait([self.world.Ibcast(array[...])])
 
-    def check_same(self, arrays: Iterable[AnyArray], what: str) -> None:
+    def check_same(self, arrays: Iterable[AnyArray], subject: str) -> None:
         """Raises BoxpressoError on all ranks unless the arrays are bitwise identical on all."""
         if self.size == 1:
             return
@@ -250,7 +250,7 @@ class Ranks:
         if len(set(checks)) > 1:
             others = ", ".join(str(i) for i in range(self.size) if checks[i] != checks[0])
             raise BoxpressoError(
-                f"{what} of rank {others} are no longer those of rank 0: was it changed on one rank alone?"
+                f"{subject} of rank {others} are no longer those of rank 0: was it changed on one rank alone?"
             )
 
     # The end

@@ -51,12 +51,12 @@ def candidates(param: SolverParameter) -> list[Path]:
         raise ModelError("solver: to find a snapshot to resume from takes snapshot_prefix, the start of its file names")
     start = Path(f"{param.snapshot_prefix}_iter_")
     name = re.compile(re.escape(start.name) + r"(\d{1,12})\.solverstate(?:\.h5)?")
-    found = []
+    problems = []
     with suppress(OSError):
         for path in start.parent.iterdir():
             if match := name.fullmatch(path.name):
-                found.append((int(match[1]), path.stat().st_mtime_ns, path))
-    return [path for *_, path in sorted(found, reverse=True)]
+                problems.append((int(match[1]), path.stat().st_mtime_ns, path))
+    return [path for *_, path in sorted(problems, reverse=True)]
 
 
 class Undo:
@@ -75,28 +75,28 @@ class Undo:
         ]
         self.copies: list[AnyArray] = [blob.device.empty(blob.shape, blob.dtype) for blob in self.blobs]
         self.rates, self.progress = rates, rates.progress
-        self.kept = False  # whether an iteration has begun, and its update has not ended
+        self.unfinished = False  # whether an iteration has begun, and its update has not ended
 
     def keep(self) -> None:
         """Remembers them: an iteration begins. A signal may come at any line of this."""
-        self.kept = False
+        self.unfinished = False
         for copy, blob in zip(self.copies, self.blobs):
             copy[...] = blob.data
         self.progress = self.rates.progress
-        self.kept = True
+        self.unfinished = True
 
     def forget(self) -> None:
         """The iteration is complete."""
-        self.kept = False
+        self.unfinished = False
 
     def restore(self) -> None:
         """Makes them what they were before the iteration that has begun, if one has; it may be called again after an error."""
-        if not self.kept:
+        if not self.unfinished:
             return
         for copy, blob in zip(self.copies, self.blobs):
             blob.data[...] = copy
         self.rates.progress = self.progress
-        self.kept = False
+        self.unfinished = False
 
 
 def check_finite(loss: float, norm: float, iteration: int) -> None:
@@ -106,8 +106,8 @@ def check_finite(loss: float, norm: float, iteration: int) -> None:
     """
     if math.isfinite(norm) and not math.isnan(loss):
         return
-    what = "loss = nan" if math.isnan(loss) else "the gradient is not finite"
+    reason = "loss = nan" if math.isnan(loss) else "the gradient is not finite"
     raise DivergedError(
-        f"{what} at iteration {iteration}: training stops, and its weights are those of the last update that was finite. "
+        f"{reason} at iteration {iteration}: training stops, and its weights are those of the last update that was finite. "
         "Lower base_lr, or set clip_gradients; allow_nan (--allow-nan) goes on"
     )

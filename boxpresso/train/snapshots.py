@@ -51,10 +51,10 @@ def read_snapshot(path: FilePath, solver_type: str, *, net: Net, history: Histor
     """
     state = read_state(path)
     targets = [array for row in zip(*history) for array in row]
-    wanted, given = [tuple(array.shape) for array in targets], [array.shape for array in state.history]
-    if [int(np.prod(shape)) for shape in wanted] != [int(np.prod(shape)) for shape in given]:
+    wanted, shapes = [tuple(array.shape) for array in targets], [array.shape for array in state.history]
+    if [int(np.prod(shape)) for shape in wanted] != [int(np.prod(shape)) for shape in shapes]:
         raise ModelError(
-            f"{path}: its history has {len(given)} blobs of shapes {given}, this {solver_type} solver's net wants "
+            f"{path}: its history has {len(shapes)} blobs of shapes {shapes}, this {solver_type} solver's net wants "
             f"{len(wanted)} of {wanted}; is it the state of another net or solver type?"
         )
     if state.learned_net:

@@ -515,25 +515,25 @@ class Solver:
         ModelError
             Without snapshot_prefix.
         """
-        found: Path | None = None
+        latest: Path | None = None
         started, self.started = self.started, self.iter
         for path in candidates(self.param) if self.ranks.rank == 0 else ():
             try:
                 self.iter = read_snapshot(path, self.param.type, net=self.net, history=self.history, rates=self.rates)
-                found = path
+                latest = path
                 break
             except ModelError as error:
                 self.log(f"Not resumed from {path}: {error}")
-        found = self.ranks.common(found)
-        if found is None:
+        latest = self.ranks.common(latest)
+        if latest is None:
             self.log(
                 f"No snapshot {self.param.snapshot_prefix}_iter_*.solverstate to resume from: training starts anew."
             )
             self.started = started
             return None
-        self.log(f"Resuming from {found}")
+        self.log(f"Resuming from {latest}")
         self._resume()
-        return found
+        return latest
 
     def _resume(self) -> None:
         """Gives all ranks what rank 0 has read, and the layers their place in the data."""

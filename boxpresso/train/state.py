@@ -107,8 +107,8 @@ def _read_hdf5(path: str) -> State:
         if text is None:  # as earlier versions wrote it
             text = str(Path(path).with_name(Path(path).name.replace(".solverstate", ".caffemodel")))
         numbers = [
-            int(np.ravel(reader.read(item, what))[0]) if item is not None else 0
-            for what, item in (("iter", first), ("current_step", step))
+            int(np.ravel(reader.read(item, field))[0]) if item is not None else 0
+            for field, item in (("iter", first), ("current_step", step))
         ]
     if min(numbers) < 0:
         raise ModelError(f"{path} says iteration {numbers[0]} and step {numbers[1]}; the file is damaged")

@@ -82,7 +82,7 @@ class Group:
 
     def place(self) -> list[AnyArray]:
         """The arrays of the first parameter: data, diff and history. `distances` then says how far the others lie from them."""
-        arrays = [[blob.data, blob.diff, *kept] for blob, kept in zip(self.blobs, self.history)]
+        arrays = [[blob.data, blob.diff, *history] for blob, history in zip(self.blobs, self.history)]
         same = self.arrays and all(a is b for new, old in zip(arrays, self.arrays) for a, b in zip(new, old))
         self.arrays = arrays
         if same and self.device.kind == "cpu":

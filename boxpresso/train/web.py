@@ -57,9 +57,9 @@ def page(watch: Watch, port: int) -> Iterator[str | None]:
         app = make_app(watch)
         listener = socket.create_server(("127.0.0.1", port))
     except OSError as error:
-        what = f"port {port} cannot be used" if error.filename is None else f"cannot read {error.filename}"
+        reason = f"port {port} cannot be used" if error.filename is None else f"cannot read {error.filename}"
         warnings.warn(
-            f"the page of --web is not there: {what} ({error.strerror or error}); training goes on, and "
+            f"the page of --web is not there: {reason} ({error.strerror or error}); training goes on, and "
             "`boxpresso plot LOG --follow` shows its curves",
             BoxpressoWarning,
             stacklevel=3,
@@ -125,8 +125,8 @@ def policy(text: str) -> str:
     """
     parts = ["default-src 'none'"]
     for tag, name in (("style", "style-src"), ("script", "script-src")):
-        found = re.findall(rf"<{tag}>(.*?)</{tag}>", text, re.S)
-        hashes = [base64.b64encode(hashlib.sha256(each.encode()).digest()).decode() for each in found]
+        matches = re.findall(rf"<{tag}>(.*?)</{tag}>", text, re.S)
+        hashes = [base64.b64encode(hashlib.sha256(each.encode()).digest()).decode() for each in matches]
         parts.append(
             f"{name} {' '.join(f'{chr(39)}sha256-{each}{chr(39)}' for each in hashes) or chr(39) + 'none' + chr(39)}"
         )

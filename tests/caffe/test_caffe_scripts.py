@@ -556,6 +556,67 @@ def test_text_of_python_2_is_bytes(tmp_path):
     assert "bytes-like object is required" in done.stderr  # Python 3's own error, at its own line
 
 
+def test_a_script_of_2014_has_its_phase_beside_its_nets(tmp_path):
+    write(
+        tmp_path,
+        net__dot__prototxt="""layer { name: "x" type: "Input" top: "x" input_param { shape { dim: 1 dim: 2 } } }
+            layer { name: "d" type: "Dropout" bottom: "x" top: "y" }""",
+        old__dot__py="""
+            import caffe
+            caffe.Net('net.prototxt', caffe.TEST).save('weights')
+            net = caffe.Net('net.prototxt', 'weights')
+            net.set_phase_test()
+            net.set_mode_cpu()
+            print(net.phase)
+            caffe.set_phase_train()
+            net = caffe.Net('net.prototxt', 'weights')
+            print(net.phase)
+            net.set_phase_test()
+        """,
+    )
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "BOXPRESSO_DEVICE": "cpu"}
+    command = [sys.executable, "-m", "boxpresso.caffe", "old.py"]
+    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True)
+    assert done.stdout.split() == ["TEST", "TRAIN"], done.stderr[-2000:]
+    assert "without a phase is for TEST as it was in old versions" in done.stderr
+    assert "this net was made for TRAIN, which cannot change" in done.stderr
+    off = subprocess.run(command, cwd=tmp_path, env={**env, "BOXPRESSO_OLD_NAMES": "0"}, capture_output=True, text=True)
+    assert "Net needs a prototxt and a phase" in off.stderr
+
+
+def test_arrays_of_files_own_their_data(tmp_path):
+    """ndarray.resize takes what numpy.load gives, as with the numpy of old scripts; a file that is mapped stays so."""
+    np.save(tmp_path / "mean.npy", np.arange(12.0).reshape(3, 4))
+    load = legacy.with_own_data(np.load)
+    mean = load(tmp_path / "mean.npy")
+    mean.resize((2, 3))
+    np.testing.assert_array_equal(mean, [[0, 1, 2], [3, 4, 5]])
+    assert isinstance(load(tmp_path / "mean.npy", mmap_mode="r"), np.memmap)
+
+
+def test_multichannel_of_scikit_image(capsys):
+    """Functions that take channel_axis take the word that was before it; one that has the old word stays as it is."""
+    from types import SimpleNamespace
+
+    def rescale(image, scale, channel_axis=None):
+        return image, scale, channel_axis
+
+    def resize(image, size):  # which has never needed it
+        return image, size
+
+    def pyramid_reduce(image, multichannel=False):
+        return multichannel
+
+    transform = SimpleNamespace(rescale=rescale, resize=resize, pyramid_reduce=pyramid_reduce)
+    legacy.patch_transform(transform)
+    assert transform.rescale(1, 2, multichannel=True) == (1, 2, -1)
+    assert transform.rescale(1, 2, multichannel=False) == transform.rescale(1, 2) == (1, 2, None)
+    assert transform.rescale(1, 2, multichannel=True, channel_axis=0) == (1, 2, 0)
+    assert transform.resize(1, 3, multichannel=True) == (1, 3)
+    assert transform.pyramid_reduce is pyramid_reduce
+    assert "multichannel" in capsys.readouterr().err
+
+
 def test_calls_raise_their_own_errors():
     """A call that fails for another reason is made once, and its error is its own."""
     from boxpresso.caffe import text2

@@ -284,7 +284,7 @@ def workers_of(pid: int) -> list[int]:
     below = {pid}
     while more := {child for child, parent in parents.items() if parent in below} - below:
         below |= more
-    return [each for each in below if b"MapWorker" in names.get(each, b"")]
+    return [each for each in below if b"ray::Part" in names.get(each, b"")]
 
 
 def begin(folder: Path, source: Path, out: Path, part: int, *more: str) -> subprocess.Popen:
@@ -350,13 +350,47 @@ def survive(folder: Path, count: int, part: int, workers: int, again: bool) -> s
 @pytest.mark.slow
 @pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="Ray's workers are found in /proc")
 def test_each_result_is_there_once_though_a_worker_is_killed(tmp_path):
-    for package in ("ray", "pandas"):
-        pytest.importorskip(package, reason=f"{package} is not installed: pip install 'boxpresso[ray]'")
+    pytest.importorskip("ray", reason="ray is not installed: pip install 'boxpresso[ray]'")
     said = survive(tmp_path, 600, 20, workers=1, again=False)
     assert f"{sum(i.bit_count() for i in range(600))} detections in 600 pictures" in said
 
 
-if (
-    __name__ == "__main__"
-):  # python tests/cli/test_many_pictures.py FOLDER: 10^5 pictures, four workers and the run are killed
-    print(survive(Path(sys.argv[1]), 100_000, 1000, workers=4, again=True))
+FAILS = """
+import sys
+sys.path[:0] = {path!r}
+from boxpresso.parts import Job
+from boxpresso.proto.errors import BoxpressoError
+from boxpresso.ray import run
+
+def make():
+    raise {error}
+
+if __name__ == "__main__":
+    try:
+        run(Job({source!r}, {out!r}, {{}}), make, workers=1)
+    except BoxpressoError as error:
+        print(error)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        ("BoxpressoError('the model is gone')", "a worker has failed: the model is gone\n"),
+        ("KeyError('x')", "a worker has failed: KeyError: 'x'\n"),
+    ],
+)
+def test_the_error_of_a_worker_is_said(tmp_path, error, said):
+    pytest.importorskip("ray", reason="ray is not installed: pip install 'boxpresso[ray]'")
+    source, script = write_pictures(tmp_path / "pictures", [1]), tmp_path / "script.py"
+    script.write_text(FAILS.format(path=[str(ROOT)], error=error, source=str(source), out=str(tmp_path / "out")))
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "RAY_USAGE_STATS_ENABLED": "0"}
+    environment.pop("RAY_ADDRESS", None)
+    done = subprocess.run([sys.executable, str(script)], env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, said), done.stderr
+
+
+if __name__ == "__main__":  # python tests/cli/test_many_pictures.py FOLDER [COUNT]: five workers and the run are killed
+    count = int(sys.argv[2]) if len(sys.argv) > 2 else 100_000
+    print(survive(Path(sys.argv[1]), count, count // 100, workers=5, again=True))

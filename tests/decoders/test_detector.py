@@ -41,6 +41,12 @@ def detector() -> Detector:
     return Detector(tiny_net(), labels={1: "cell"})
 
 
+def test_a_detector_says_what_it_is(detector):
+    said = "ssd: pixels from 0 to 255 in the order blue, green, red, from a score of 0.5 on"
+    assert repr(detector) == f"Detector({said})"
+    assert repr(Detector(tiny_net(), mean=2, threshold=0.25)).endswith("from a score of 0.25 on)")
+
+
 def test_pictures_of_every_kind(tmp_path, detector):
     pixels = picture()
     data = encode(pixels[..., ::-1], "PNG")

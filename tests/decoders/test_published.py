@@ -111,7 +111,7 @@ def test_a_name_is_a_model(host, tmp_path, capsys):
     found = Detector("tiny-ssd", device="cpu")(picture())
     assert len(found) == 1
     assert (
-        f"fetching tiny-ssd ({sum(map(len, host.files.values())) / 1e6:.1f} MB) from https://github.com/owner/net/tree/{COMMIT}, "
+        f"fetching tiny-ssd ({sum(map(len, host.files.values())) / 1e3:.0f} kB) from https://github.com/owner/net/tree/{COMMIT}, "
         "licence: MIT" in capsys.readouterr().err
     )
     assert host.asked == [("tiny.prototxt", None), ("tiny.caffemodel", None)]
@@ -248,7 +248,7 @@ def test_several_processes_fetch_once(host, tmp_path):
 
 def test_the_command(host, tmp_path, capsys):
     assert main(["models", "--get"]) == 0
-    assert re.search(r"tiny-ssd +0\.0 MB +MIT +- +A tiny SSD", capsys.readouterr().out)
+    assert re.search(r"tiny-ssd +\d+ kB +MIT +- +A tiny SSD", capsys.readouterr().out)
     assert main(["models", "--get", "tiny-ssd"]) == 0
     out = capsys.readouterr().out
     assert out.startswith(

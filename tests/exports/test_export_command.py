@@ -11,6 +11,7 @@ import pytest
 import tiny_ssd
 from PIL import Image
 
+import boxpresso
 from boxpresso import ModelError, Net
 from boxpresso.cli.main import main
 from boxpresso.exports.tensors import convert_weights, parameter_keys, rows_of_tensors
@@ -45,7 +46,9 @@ def test_export(capsys, files, tmp_path):
     assert (status, err) == (0, "")
     assert "for onnxruntime, opset 19" in out
     assert "found: " in out
-    said = {p.key: p.value for p in onnx.load(tmp_path / "net.onnx").metadata_props}
+    written = onnx.load(tmp_path / "net.onnx")
+    assert (written.producer_name, written.producer_version) == ("boxpresso", boxpresso.__version__)
+    said = {p.key: p.value for p in written.metadata_props}
     assert json.loads(said["labels"]) == {"0": "background", "1": "cat"}
     assert (said["mean"], said["scale"], said["swap_rb"]) == ("1,2,3", "0.5", "true")
     assert json.loads(said["in_graph"]) == ["mean", "scale", "swap"]
@@ -58,6 +61,7 @@ def test_export(capsys, files, tmp_path):
         (["net.onnx", "--preprocess", "mean"], "needs --mean"),
         (["net.onnx", "--preprocess", "scale"], "needs --scale"),
         (["net.pt2", "--dynamic-batch"], "are for .onnx"),
+        (["net.pt2", "--fp16"], "are for .onnx"),
     ],
 )
 def test_what_export_refuses(capsys, files, tmp_path, words, message):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -85,6 +87,54 @@ def test_onnxruntime_runs_it_in_8_bits_and_agrees(tmp_path):
     size = np.abs(exact).max()
     assert 0 < np.abs(ours - exact).max() < 0.05 * size
     assert np.abs(theirs - ours).max() < 0.05 * size
+
+
+def test_corrected_biases_are_written_and_a_layer_without_one_gets_one():
+    ort = pytest.importorskip("onnxruntime")
+    rng = np.random.default_rng(1)
+    text = """layer { name: "x" type: "Input" top: "x" input_param { shape { dim: 1 dim: 12 dim: 5 dim: 5 } } }
+        layer { name: "a" type: "Convolution" bottom: "x" top: "a"
+                convolution_param { num_output: 20 group: 2 kernel_size: 3 bias_term: false weight_filler { type: "msra" } } }"""
+    net = Net(parse_net(text), device="cpu", seed=1)
+    means = rng.integers(0, 256, 12) * 4 / 255
+    x = np.broadcast_to(means[:, None, None], (1, 12, 5, 5)).astype(np.float32)
+    exact, apart = net.forward(x=x)["a"].copy(), {}
+    ranges = {"x": [(0.0, 4.0)], "a": [(-9.0, 9.0)]}
+    for known in ({}, {"x": [means.tolist()]}):
+        net.quantize(Quantization(ranges, {"a": LayerNote("int8")}, means=known))
+        session = ort.InferenceSession(onnx_model(net).SerializeToString(), providers=["CPUExecutionProvider"])
+        (theirs,) = session.run(["a"], {"x": x})
+        np.testing.assert_allclose(theirs, net.forward(x=x)["a"], atol=1e-5)
+        apart[bool(known)] = np.abs(theirs - exact).max()
+    assert 4 * apart[True] < apart[False]
+
+
+def test_channels_with_steps_of_their_own_are_written_into_weights():
+    ort = pytest.importorskip("onnxruntime")
+    rng = np.random.default_rng(1)
+    text = """layer { name: "x" type: "Input" top: "x" input_param { shape { dim: 1 dim: 8 dim: 9 dim: 9 } } }
+        layer { name: "a" type: "Convolution" bottom: "x" top: "a"
+                convolution_param { num_output: 16 kernel_size: 3 bias_filler { value: 0.1 } weight_filler { type: "msra" } } }
+        layer { name: "s" type: "Scale" bottom: "a" top: "a" scale_param { bias_term: true } }
+        layer { name: "r" type: "ReLU" bottom: "a" top: "a" }
+        layer { name: "b" type: "Convolution" bottom: "a" top: "b"
+                convolution_param { num_output: 8 group: 2 kernel_size: 1 weight_filler { type: "msra" } } }"""
+    net = Net(parse_net(text), device="cpu", seed=1)
+    net.params["s"][0].data[...] = sizes = 2.0 ** -(np.arange(16) % 6)
+    net.params["b"][0].data[...] /= (
+        sizes.reshape(2, 1, 8).repeat(4, 1).reshape(8, 8, 1, 1)
+    )  # small channels count as much
+    inputs = [{"x": rng.standard_normal((1, 8, 9, 9)).astype(np.float32)} for _ in range(4)]
+    exact, apart = net.forward(**inputs[0])["b"].copy(), {}
+    scales = quantize(net, inputs, speed=False, drop=1.0)
+    assert scales.maxima
+    for each in (replace(scales, maxima={}), scales):
+        net.quantize(each)
+        session = ort.InferenceSession(onnx_model(net).SerializeToString(), providers=["CPUExecutionProvider"])
+        (theirs,) = session.run(["b"], inputs[0])
+        np.testing.assert_allclose(theirs, net.forward(**inputs[0])["b"], atol=0.02 * np.abs(exact).max())
+        apart[bool(each.maxima)] = np.linalg.norm(theirs - exact) / np.linalg.norm(exact)
+    assert apart[True] < 0.6 * apart[False], apart
 
 
 def test_a_file_is_written_for_a_net_in_8_bits_and_compared(tmp_path):

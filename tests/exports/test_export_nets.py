@@ -328,9 +328,38 @@ def test_what_the_file_says(tmp_path):
     assert read.opset_import[0].version == 18
     assert [i.name for i in read.graph.input] == ["data"]
     assert [o.name for o in read.graph.output] == ["found"]
+    names = [node.name for node in read.graph.node]
+    assert len(set(names)) == len(names)
+    tops = {output: node.name for node in read.graph.node for output in node.output}
+    for layer in net.layers:  # the node that writes a layer's top is called as the layer
+        if layer.param.top[0] in tops and layer.type != "Split":
+            assert tops[layer.param.top[0]] == layer.name
+    assert {"feature", "loc", "conf", "found"} <= set(names)
     assert written.nodes == len(read.graph.node)
     assert written.differences is not None
     assert max(one.largest for one in written.differences) < 1e-4
+
+
+def test_weights_in_16_bits(tmp_path):
+    """Half the room for weights that float16 holds nearly; the file gives what a net with such weights gives."""
+    text = input_text("data", (1, 3, 16, 16)) + layer("c", "data", "c", CONV % (64, 5, 2))
+    text += layer(
+        "f", "c", "f", "type: 'InnerProduct' inner_product_param { num_output: 8 weight_filler { type: 'xavier' } }"
+    )
+    net = Net(parse_net(text), device="cpu", seed=3)
+    whole, half = (export_onnx(net, tmp_path / f"{word}.onnx", half=word == "half") for word in ("whole", "half"))
+    assert half.bytes < 0.52 * whole.bytes
+    stored = {i.data_type for i in onnx.load(tmp_path / "half.onnx").graph.initializer if len(i.dims) > 1}
+    assert stored == {onnx.TensorProto.FLOAT16}
+    x = values(net)
+    got = run_onnxruntime(onnx.load(tmp_path / "half.onnx"), x)
+    for name in ("c", "f"):
+        weights = net.params[name][0].data
+        weights[...] = np.asarray(weights).astype(np.float16)
+    close(got["f"], net.forward(**x)["f"], atol=1e-4)
+    net.params["c"][0].data[0, 0, 0, 0] = 1e6
+    with pytest.raises(LayerError, match="16 bits hold 65504 at most"):
+        onnx_model(net, half=True)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
     python tests/fuzz/same_bits.py --random 200 --seed 1
     python tests/fuzz/same_bits.py --random 200 --extreme
-    python tests/fuzz/same_bits.py --layers --operators --solvers --steps 50
+    python tests/fuzz/same_bits.py --layers --operators --solvers --steps 50 --eight
     python tests/fuzz/same_bits.py --examples --models ../shared/models --steps 50 [--small]
     python tests/fuzz/same_bits.py --layers --compiler clang++ --compiler "python -m ziglang c++" --python FOLDER/python
 
@@ -40,6 +40,7 @@ sys.path.extend(map(str, ROOMS))
 import nets  # noqa: E402
 import numpy as np  # noqa: E402
 import test_everywhere as everywhere  # noqa: E402
+import test_reproducible as kept  # noqa: E402
 import test_traits as traits  # noqa: E402
 from harness import Rig  # noqa: E402
 from layer_sizes import CASES  # noqa: E402
@@ -47,7 +48,7 @@ from numpy._core import _multiarray_umath as umath  # noqa: E402
 from oracles import Case, random_inputs  # noqa: E402
 from oracles import fill as drawn  # noqa: E402
 
-from boxpresso import Net, Solver, ops  # noqa: E402
+from boxpresso import Net, Solver, ops, quantize  # noqa: E402
 from boxpresso.device import levels  # noqa: E402
 from boxpresso.device.cast import cast_to  # noqa: E402
 from boxpresso.device.signature import HALVES, REALS  # noqa: E402
@@ -209,6 +210,26 @@ def of_operator(name: str, given: dict, options: dict, cast) -> str:
 def of_function(call, cast) -> str:
     result = call(cast)
     return digest(single(result if isinstance(result, tuple) else (result,)))
+
+
+ENDS = (0, -20, -60, -100, -120, -130, -145, 20, 60, 100, 118)
+
+
+def eights() -> Iterator[tuple[str, Work]]:
+    """A net in 8 bits, its ranges by each method from pictures of numbers up to both ends of float32's."""
+    for ranges in ("minmax", "percentile", "entropy"):
+        for power in ENDS:
+            yield f"8 bits, {ranges}, 2^{power}", partial(in_eight, ranges, power)
+
+
+def in_eight(ranges: str, power: int) -> str:
+    """Hash of a forward by scales, and of the scales."""
+    net = kept.opened(kept.DEPLOY)
+    images = np.ldexp(kept.whole(np.random.default_rng(2), net.blobs["data"].shape), power).astype(np.float32)
+    scales = quantize(net, [{"data": images}], ranges=ranges, speed=False, drop=1)
+    net.quantize(scales)
+    measured = np.array([end for _, tops in sorted(scales.ranges.items()) for ends in tops for end in ends])
+    return digest([measured, *net.forward(data=images).values()]) + f" {len(scales.chosen)} layers"
 
 
 def example_nets(steps: int, small: bool) -> Iterator[tuple[str, Work]]:
@@ -429,6 +450,8 @@ def hashes(args: argparse.Namespace) -> dict[str, str]:
         found.append(example_nets(args.steps, args.small))
     if args.models:
         found.append(model_nets(args.models, args.steps, args.small))
+    if args.eight:
+        found.append(eights())
     if args.solvers:
         found.append(trained(args.steps))
     results, start = {}, time.monotonic()
@@ -476,6 +499,7 @@ def main() -> int:
     words.add_argument("--examples", action="store_true", help="the examples' nets, forward and backward")
     words.add_argument("--models", type=Path, help="the nets of a folder, with their weights")
     words.add_argument("--small", action="store_true", help="nets of files for small pictures, and thinner")
+    words.add_argument("--eight", action="store_true", help="a net in 8 bits, with ranges of numbers of all sizes")
     words.add_argument("--solvers", action="store_true", help="a small net, trained by each solver")
     words.add_argument("--steps", type=int, default=0, help="so many steps of training, of nets of files too")
     words.add_argument("--only", default="", help="what has this in its name")

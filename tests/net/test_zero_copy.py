@@ -149,23 +149,23 @@ def test_what_another_library_writes_into_a_blob_is_its_value(net):
 
 
 def test_a_capsule_keeps_the_memory_until_it_is_deleted(net):
-    array, live = open_device("cuda").table(np.arange(6).reshape(2, 3), np.float32), len(dlpack.given)
+    array, live = open_device("cuda").table(np.arange(6).reshape(2, 3), np.float32), len(dlpack.lent)
     assert array.__dlpack_device__() == (dlpack.CUDA, 0)
     capsule = array.__dlpack__()
     del array
     gc.collect()
-    assert len(dlpack.given) == live + 1
+    assert len(dlpack.lent) == live + 1
     address, shape, steps, dtype = dlpack.described(capsule)
     assert (shape, steps, dtype) == ((2, 3), None, np.float32)
     gpu = open_device("cuda")
     np.testing.assert_array_equal(foreign.borrowed(gpu, dtype, shape, steps, address, capsule), [[0, 1, 2], [3, 4, 5]])
     del capsule
     gc.collect()
-    assert len(dlpack.given) == live
+    assert len(dlpack.lent) == live
 
 
 def test_a_capsule_that_was_consumed_is_deleted_by_the_consumer(net):
-    array, live = open_device("cuda").table(np.arange(6), np.float32), len(dlpack.given)
+    array, live = open_device("cuda").table(np.arange(6), np.float32), len(dlpack.lent)
     capsule = array.__dlpack__(stream=-1, max_version=(1, 0), copy=True)
     at = dlpack.tensor_of(capsule, dlpack.NAME)
     rename = ctypes.pythonapi.PyCapsule_SetName
@@ -176,9 +176,9 @@ def test_a_capsule_that_was_consumed_is_deleted_by_the_consumer(net):
     assert address != array.address(False)  # a copy
     del capsule
     gc.collect()
-    assert len(dlpack.given) == live + 1
+    assert len(dlpack.lent) == live + 1
     ctypes.CFUNCTYPE(None, ctypes.c_void_p)(dlpack.Managed.from_address(at).deleter)(at)
-    assert len(dlpack.given) == live
+    assert len(dlpack.lent) == live
     with pytest.raises(BufferError, match="on that device alone"):
         array.__dlpack__(dl_device=(dlpack.CPU, 0))
 

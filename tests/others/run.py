@@ -5,11 +5,12 @@
     python tests/others/run.py --work SCRATCH --like demo PROJECT  # scripts with that in their path
     nice -n 15 python tests/others/run.py --work SCRATCH --seconds 300 PROJECT ...     # as the table of the page was made
 
-A project is exported into SCRATCH, and nothing of it is changed. Of each project the scripts are taken that make a net, a
-classifier or a solver, in the order of their paths' depth, but for those of a copy of Caffe. A script runs in its own folder, or
-in the project's where its paths begin there, as `python -m boxpresso.caffe SCRIPT` does, for --seconds at most; a training ends
-after 20 iterations (small.py). It has no arguments at first; where it says that it needs some, it gets those of ARGUMENTS, or files
-of the project, pictures of noise and numbers by what the arguments are called.
+A project is exported into SCRATCH, and nothing of it is changed. Of each project the scripts are taken that make a net (of caffe or
+cv2.dnn), a classifier or a solver, in the order of their paths' depth, but for those of a copy of Caffe. A script runs in its own
+folder, or in the project's where its paths begin there, as `python -m boxpresso.caffe SCRIPT` does, for --seconds at most; a
+training ends after 20 iterations (small.py), cv2.dnn is boxpresso.dnn, and windows of OpenCV are not shown. It has no arguments at
+first; where it says that it needs some, it gets those of ARGUMENTS, or files of the project, pictures of noise and numbers by what
+the arguments are called.
 Where it asks for a file below SCRATCH that is not there, such a file is made: a picture of noise, a mean, a list of pictures, or
 weights drawn for a net beside it; then it runs again, STUBS times at most. The table says how each run stopped and, as far as the
 words of the error tell, whose that is.
@@ -48,11 +49,14 @@ WORDS = (  # what an argument gets, by a word of its name; {net}: a prototxt of 
     ("list|txt|label|synset", "stub.txt"), ("out|save|dst|dest|result", "out.txt"), ("gpu|device|id|iter|num|batch", "0"),
     ("dir|folder|root|path", "."), ("", "1"),
 )  # fmt: skip
-IMPORTS = re.compile(r"^\s*(import caffe\b|from caffe\b)", re.MULTILINE)
-NETS = re.compile(r"caffe\.(Net|Classifier|Detector|SGDSolver|get_solver|AdamSolver|NesterovSolver)\(")
+IMPORTS = re.compile(r"^\s*(import caffe\b|from caffe\b|import cv2\b)", re.MULTILINE)
+NETS = re.compile(
+    r"caffe\.(Net|Classifier|Detector|SGDSolver|get_solver|AdamSolver|NesterovSolver)\(|dnn\.readNetFromCaffe\("
+)
 COPIES = re.compile(
     r"(^|/)(python|caffe[^/]*|examples|tools|scripts/.*)/(caffe|examples|python|pycaffe|tools|scripts|src)/"
 )
+UNREAD = "imread_"
 MISSING = (
     r"No such file or directory: ['\"]([^'\"\n]+)['\"]", r"cannot read (\S+?): ", r"Could not open file (\S+)",
     r"imread_\('([^']+)'\)", r"(\S+) does not exist", r"(\S+) not found\.",
@@ -151,7 +155,7 @@ def weights(path: Path, script: Path) -> bool:
     """Random weights for a net beside them: one that the script names, else the nearest; False where none builds."""
     text = script.read_text(encoding="utf-8", errors="replace")
     nets = [
-        net for folder in (path.parent, script.parent, *path.parents[:2]) for net in sorted(folder.glob("*.prototxt"))
+        net for folder in (path.parent, script.parent, *path.parents[:2]) for net in sorted(folder.glob("*.prototxt*"))
     ]
     order = sorted(
         dict.fromkeys(nets), key=lambda net: (net.name not in text, "deploy" not in net.name, nets.index(net))
@@ -231,8 +235,8 @@ def run(script: Path, work: Path, seconds: int = SECONDS) -> Result:
         reason = next(
             (line for line in reversed(words) if line.strip() and not line.startswith(" ")), f"code {ended.returncode}"
         )
-        for pattern in MISSING:
-            asked = re.search(pattern, reason)
+        for pattern in MISSING:  # OpenCV gives None for a picture that is not there, and says so before what follows
+            asked = re.search(pattern, reason) or (UNREAD in pattern and re.search(pattern, ended.stderr)) or None
             at = (folder / asked[1]).resolve() if asked else work
             if asked and not at.exists():
                 break

@@ -1,4 +1,5 @@
 """Runs a script as `python -m boxpresso.caffe SCRIPT ...` does, but ends a training after ITERATIONS: work of a size that can be tried.
+Where OpenCV is installed, its dnn is Boxpresso's, its windows show nothing, and a key that ends most loops is pressed at once.
 
     python tests/others/small.py SCRIPT ...
 
@@ -36,8 +37,23 @@ def limit() -> None:
     Solver.step, Solver.solve = step, solve  # type: ignore[method-assign, assignment]
 
 
+def without_windows() -> None:
+    """OpenCV's dnn and windows, of which a machine without a display has none."""
+    try:
+        import cv2
+    except ImportError:
+        return
+    from boxpresso import dnn
+
+    dnn.restore()
+    for name in ("imshow", "namedWindow", "moveWindow", "resizeWindow", "destroyAllWindows", "destroyWindow"):
+        setattr(cv2, name, lambda *args, **options: None)
+    cv2.waitKey = cv2.waitKeyEx = lambda *args: ord("q")
+
+
 if __name__ == "__main__":
     limit()
+    without_windows()
     del sys.argv[0]
     sys.argv.insert(0, "boxpresso.caffe")
     runpy.run_module("boxpresso.caffe", run_name="__main__", alter_sys=True)

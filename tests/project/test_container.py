@@ -1,4 +1,4 @@
-"""The image of packaging/Containerfile, built by Podman: its server, and its command line."""
+"""The Containerfile by hadolint, and the image that Podman builds of it: its server, and its command line."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import re
 import shutil
 import socket
 import subprocess
+import sys
+import sysconfig
 import time
 import urllib.request
 
@@ -38,6 +40,25 @@ def test_what_the_containerfile_takes_is_there():
     (volume,) = re.findall(r"(?m)^VOLUME (\S+)", text)
     assert f"8000:{port}" in page
     assert f"-cache:{volume}" in page
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the extra dev brings hadolint on Linux alone")
+def test_hadolint_finds_nothing():
+    """The linter of Containerfiles, which the extra `dev` brings; it does find a stage that ends as root."""
+    linter = shutil.which("hadolint", path=sysconfig.get_path("scripts")) or shutil.which("hadolint")
+    if linter is None:
+        pytest.skip("hadolint is not installed: pip install 'boxpresso[dev]'")
+
+    def found(text: str) -> list[str]:
+        done = subprocess.run(
+            [linter, "--format", "json", "-"], input=text, capture_output=True, text=True, check=False
+        )
+        return [each["code"] for each in json.loads(done.stdout)]
+
+    text = FILE.read_text()
+    assert found(text) == []
+    assert "DL3002" in found(text.replace("USER 1000", "USER root"))
+    assert found(text.replace("# hadolint ignore=DL3008", "")) == ["DL3008"]
 
 
 def podman(*words: object, **more) -> str:

@@ -407,7 +407,7 @@ def test_counts_without_a_gpu():
     case = gpu_operators.Case("ROIAlign", (2, 16, 20, 30), 6, 0.25, backward=True)
     assert counts.launches_of(case) == [
         ("roi_align_lists", 6), ("separable_by_pixel", 6), ("region_tiles", 8), ("separable_prepare", 14), ("listed_add", 64),
-        ("separable_passes", 8),
+        ("separable_unlisted", 8),
     ]  # fmt: skip
     moved, work = gpu_operators.moved(case), gpu_operators.operations(case)
     assert counts.least_ms(case, "T4") == pytest.approx(1000 * max(moved / 0.32e12, work / 8.1e12))
@@ -445,7 +445,7 @@ def test_gradients_of_whole_maps_have_thousands_of_blocks():
     launches = dict(counts.launches_of(case))
     assert launches["listed_both"] >= 2000
     assert launches["separable_moves"] == 998 * 16
-    assert launches["separable_passes"] == 7904
+    assert launches["separable_unlisted"] == 7904
     assert "separable_backward" not in launches
 
 

@@ -24,7 +24,7 @@ from boxpresso.proto import parse_net
 from boxpresso.proto.errors import BoxpressoWarning, DeviceError
 from boxpresso.quantize.accuracy import compared
 from boxpresso.quantize.quantizer import Quantizer
-from boxpresso.quantize.ranges import Histogram, find_ranges
+from boxpresso.quantize.ranges import Histogram, measure_values
 from boxpresso.quantize.speed import Times, slower
 
 # A trunk of three convolutions and two heads, with all that a plan fuses.
@@ -99,6 +99,25 @@ def test_a_net_in_8_bits_is_near(made, tmp_path):
     plain = Net(str(model), out, device="cpu", precision="float32")
     assert plain.quantization is None
     np.testing.assert_array_equal(plain.forward(x=xs[0])["prob"], net.forward(x=xs[0])["prob"])
+
+
+def test_biases_are_corrected_and_channels_equalised_where_outputs_are_nearer_so(made, tmp_path):
+    """And the file keeps by what."""
+    model, _, net, _ = made
+    kept = set()
+    for layer_in_float in ("a", "b", "c", "d", "f"):
+        lines: list[str] = []
+        scales = quantised(made, float32=[layer_in_float], tell=lines.append)
+        (line,) = (line for line in lines if "corrected biases" in line)
+        errors = [float(word.strip(",")) for word in line.split() if word[0].isdigit() and word != "8"]
+        ways = [(False, False), (True, False), (False, True), (True, True)]
+        kept.add((bool(scales.means), bool(scales.maxima)))
+        assert (bool(scales.means), bool(scales.maxima)) == ways[int(np.argmin(errors))]
+    assert len(kept) > 1
+    numbers = {each.name: [[0.5] * blob.shape[1] for blob in tops] for each, tops in zip(net.layers, net.tops)}
+    other = replace(scales, means=numbers, maxima=numbers)
+    boxpresso.quantize.save(net, other, tmp_path / "int8.caffemodel")
+    assert Net(str(model), tmp_path / "int8.caffemodel", device="cpu").quantization == other
 
 
 def test_results_do_not_depend_on_workers_or_the_batch(made):
@@ -178,8 +197,9 @@ def test_a_layer_that_gives_nothing_is_named(made):
     assert "Convolution layer 'c': its top is 0 everywhere in all pictures" in words[1]
 
 
-def test_layers_that_cost_accuracy_are_given_back(made):
-    """Worst first, no more than it takes; the lost is what is measured."""
+def test_layers_that_cost_accuracy_are_given_back(made, monkeypatch):
+    """Worst first, no more than it takes; the lost is what is measured. Biases and channels, whose errors cancel here, stay."""
+    monkeypatch.setattr(Quantizer, "corrected", lambda self, scales, measured: scales)
     all_of_it = quantised(made)
     half = quantised(made, drop=all_of_it.notes["lost"] * 0.7)
     back = [name for name in LAYERS if name not in half.chosen]
@@ -226,7 +246,7 @@ def test_ranges(made, method):
     _, _, net, xs = made
     layered = Net(parse_net(TEXT), device="cpu", optimize=False)
     layered.share_with(net)
-    ranges = find_ranges(layered, [{"x": x} for x in xs], method)
+    ranges = measure_values(layered, [{"x": x} for x in xs], method).ranges
     assert ranges["a"][0][0] < 0
     assert ranges["ra"][0][0] == 0
     low, high = ranges["x"][0]
@@ -246,6 +266,16 @@ def test_a_percentile_and_entropy_leave_out_what_is_rare():
     assert histogram.range("minmax")[1] == 400
     assert 3 < histogram.range("percentile")[1] < 6
     assert 2 < histogram.range("entropy")[1] < 60
+
+
+@pytest.mark.parametrize("method", ["percentile", "entropy"])
+@pytest.mark.parametrize("power", [-149, -140, -120, 100])
+def test_ranges_of_the_least_and_the_largest_numbers(method, power):
+    histogram = Histogram()
+    assert histogram.add(np.ldexp(np.arange(-1000, 1001, dtype=np.float32), power))
+    assert histogram.below.sum() == histogram.above.sum() == 1000
+    for end in map(abs, histogram.range(method)):
+        assert 100 * 2.0**power < end <= 1000 * 2.0**power
 
 
 def wrong(made, message, **options):

@@ -36,7 +36,15 @@ def in_steps(weights: np.ndarray, bias: np.ndarray, scale: Scale) -> tuple[np.nd
 
 
 def linear(
-    q: np.ndarray, scale: Scale, weights: np.ndarray, bias: np.ndarray, window: dict, other=None, top=None, slopes=None
+    q: np.ndarray,
+    scale: Scale,
+    weights: np.ndarray,
+    bias: np.ndarray,
+    window: dict,
+    other=None,
+    top=None,
+    slopes=None,
+    parts=1.0,
 ):
     """A convolution in 8 bits from its definition: whole sums in float64, which holds them exactly; then float32."""
     whole, offset, steps = in_steps(weights, bias, scale)
@@ -50,7 +58,7 @@ def linear(
         whole = spread
     sums = convolved(x, whole, pad, group)[:, :, ::stride, ::stride] + offset.reshape(-1, 1, 1)
     assert np.abs(sums).max() < 2**31
-    factors = (steps * scale.scale / (top.scale if top else 1)).astype(SINGLE).reshape(-1, 1, 1)
+    factors = (steps * scale.scale / (top.scale if top else 1) / parts).astype(SINGLE).reshape(-1, 1, 1)
     value = sums.astype(SINGLE) * factors
     if other is not None:
         addend, of = other
@@ -154,6 +162,7 @@ def kernels(rng: np.random.Generator) -> None:
         convolution_case(rng, case, (-1.0, 3.0))
     extremes(rng)
     chains(rng)
+    channels_with_steps_of_their_own(rng)
 
 
 @pytest.mark.parametrize("case", WINDOWS, ids=str)
@@ -223,6 +232,45 @@ def extremes(rng: np.random.Generator) -> None:
         np.testing.assert_array_equal(net.forward(x=x)["a"][0, :, 0], sums.astype(SINGLE))
 
 
+@pytest.mark.parametrize(
+    ("kind", "field", "size"),
+    [
+        ("Convolution", field_of(37, 3, {}), (19, 9, 7)),
+        ("Convolution", field_of(36, 3, {"group": 3}), (24, 6, 6)),
+        ("Convolution", field_of(33, 3, {"group": 33}), (33, 5, 6)),
+        ("Convolution", field_of(24, 1, {"bias_term": "false"}), (3, 5, 6)),
+        ("InnerProduct", "inner_product_param { num_output: 21 }", (6, 3, 4)),
+        ("InnerProduct", "inner_product_param { num_output: 21 transpose: true }", (6, 3, 4)),
+    ],
+)
+def test_means_of_a_bottom_correct_biases(kind, field, size):
+    """Where each channel has its mean everywhere, what weights lost when they were rounded is no longer in a sum."""
+    rng = np.random.default_rng(5)
+    scale = Scale.of(-1.0, 3.0)
+    means = floats(rng.integers(0, 256, size[0]), scale).astype(np.float64)
+    x = np.broadcast_to(means[:, None, None], (2, *size)).astype(SINGLE)
+    text = inputs((2, *size)) + layer("a", kind, "x", field) + layer("b", "BatchNorm", "a", top="a")
+    net = Net(parse_net(text), device="cpu", seed=1)
+    for blobs in net.params.values():
+        for blob in blobs:
+            blob.data[...] = rng.uniform(0.1, 1.0, blob.shape)
+    net.params["a"][0].data[...] -= 0.5
+    net.params["b"][2].data[...] = 1
+    wanted = Net(parse_net(text), device="cpu", dtype=np.float64, optimize=False)
+    for name, blobs in net.params.items():
+        for blob, other in zip(wanted.params[name], blobs):
+            blob.data[...] = other.data
+    exact = wanted.forward(x=x)["a"]
+    ranges, off = {"x": [(-1.0, 3.0)], "a": [(-9.0, 9.0)], "b": [(-9.0, 9.0)]}, {}
+    for known in ({}, {"x": [means.tolist()]}):
+        net.quantize(Quantization(ranges, {"a": LayerNote(EIGHT)}, means=known))
+        off[bool(known)] = np.abs(net.forward(x=x)["a"] - exact).max()
+    weights = np.abs(np.asarray(net.params["a"][0].data)).max() / np.sqrt(0.1)  # with BatchNorm folded in, at most
+    step = scale.scale * weights / 127
+    assert off[True] < step
+    assert off[False] > 3 * step
+
+
 def test_products_of_the_largest_numbers_are_exact():
     extremes(np.random.default_rng(0))
 
@@ -281,6 +329,66 @@ def chains(rng: np.random.Generator) -> None:
     )
     # What the plan leaves out of floats is there when it is asked for.
     np.testing.assert_array_equal(net.forward(["cat"], x=x, y=y)["cat"], floats(cat, joined))
+
+
+def channels_with_steps_of_their_own(rng: np.random.Generator) -> None:
+    """Between convolutions, a depthwise one among them, and into an inner product; not where Pooling reads them, too."""
+    x, scale, top = rng.uniform(-1, 3, (2, 8, 6, 7)).astype(SINGLE), Scale.of(-1, 3), Scale.of(0, 4)
+    window = {"pad": 1}
+    shapes = {"a": (20, 8, 3, 3), "b": (20, 1, 3, 3), "c": (6, 20, 1, 1), "f": (9, 6 * 6 * 7)}
+    params = {
+        name: [rng.standard_normal(shape).astype(SINGLE) / 3, rng.standard_normal(shape[0]).astype(SINGLE)]
+        for name, shape in shapes.items()
+    }
+    text = (
+        inputs(x.shape)
+        + layer("a", "Convolution", "x", field_of(20, 3, window))
+        + layer("ra", "ReLU", "a", top="a")
+        + layer("b", "Convolution", "a", field_of(20, 3, {**window, "group": 20}))
+        + layer("rb", "ReLU", "b", top="b")
+        + layer("c", "Convolution", "b", field_of(6, 1, {}))
+        + layer("rc", "ReLU", "c", top="c")
+        + layer("f", "InnerProduct", "c", "inner_product_param { num_output: 9 }")
+    )
+    pool = layer("p", "Pooling", "b", "pooling_param { kernel_size: 2 stride: 2 }")
+    ranges = {name: [(0.0, 4.0)] for name in ("ra", "rb", "rc", "p")} | {"x": [(-1.0, 3.0)]}
+    ranges |= {name: [(-9.0, 9.0)] for name in "abcf"}
+    maxima = {
+        name: [rng.uniform(0, 4, channels).tolist()]
+        for name, channels in {"x": 8, "ra": 20, "rb": 20, "rc": 6, "p": 20}.items()
+    }
+    parts = {name: np.sqrt(np.clip(np.array(each[0]) / 4, 0.01, 1)) for name, each in maxima.items()}
+
+    def run(text: str, *outputs: str) -> dict[str, np.ndarray]:
+        net = net_in_int8(text, {name: each[0] for name, each in ranges.items()}, params=params)
+        notes = {name: LayerNote(EIGHT) for name in params}
+        net.quantize(Quantization(ranges, notes, maxima=maxima))
+        assert kinds(net)["a"] == kinds(net)["b"] == kinds(net)["c"] == INT8
+        return net.forward(list(outputs), x=x)
+
+    def weights(name: str, part) -> np.ndarray:
+        return params[name][0] * part
+
+    a = stored(linear(quantised(x, scale), scale, *params["a"], window, top=top, parts=parts["ra"]), top, low=0)
+    depthwise = weights("b", parts["ra"][:, None, None, None]), params["b"][1], {**window, "group": 20}
+    b = stored(linear(a, top, *depthwise, top=top, parts=parts["rb"]), top, low=0)
+    c = stored(
+        linear(b, top, weights("c", parts["rb"][:, None, None]), params["c"][1], {}, top=top, parts=parts["rc"]),
+        top,
+        low=0,
+    )
+    rows = weights("f", np.repeat(parts["rc"], 42))[:, :, None, None]
+    wanted = linear(c.reshape(2, -1, 1, 1), top, rows, params["f"][1], {})
+    result = run(text, "f", "b")
+    np.testing.assert_array_equal(result["f"], wanted[:, :, 0, 0])
+    np.testing.assert_array_equal(result["b"], floats(b, top) * parts["rb"].astype(SINGLE)[:, None, None])
+    # A Pooling keeps numbers as they are stored.
+    b = stored(linear(a, top, *depthwise, top=top), top, low=0)
+    np.testing.assert_array_equal(run(text + pool, "b")["b"], floats(b, top))
+
+
+def test_channels_have_steps_of_their_own():
+    channels_with_steps_of_their_own(np.random.default_rng(0))
 
 
 def test_a_net_stays_in_8_bits():

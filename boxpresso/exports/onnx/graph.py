@@ -18,8 +18,9 @@ from .targets import Target
 
 DTYPES = {
     "float": np.float32, "double": np.float64, "int64": np.int64, "int32": np.int32, "int8": np.int8, "uint8": np.uint8,
-    "bool": np.bool_,
+    "bool": np.bool_, "half": np.float16,
 }  # fmt: skip
+HALF_MOST = float(np.finfo(np.float16).max)
 OLD_REDUCE = (
     18  # the opset from which the axes of ReduceMax, ReduceMean .. are an input; of ReduceSum they always are here
 )
@@ -69,8 +70,9 @@ def lowering(*types: str) -> Callable[[Lowering], Lowering]:
 class OnnxGraph:
     """Nodes and constants of an ONNX graph; its methods write operators and return the names of their results."""
 
-    def __init__(self, opset: int, target: Target) -> None:
+    def __init__(self, opset: int, target: Target, half: bool = False) -> None:
         self.onnx, self.opset, self.target = import_onnx(), opset, target
+        self.half = half  # whether weights are stored in 16 bits
         self.nodes: list[Any] = []
         self.initializers: list[Any] = []
         self.prefix = ""  # the layer that is being written
@@ -93,19 +95,25 @@ class OnnxGraph:
         return name
 
     def weights(self, w: Work, values: Numpy, axis: int = 0) -> str:
-        """A layer's weights, with its filters along `axis`; as bytes where it runs in 8 bits."""
+        """A layer's weights, with its filters along `axis`; as bytes where it runs in 8 bits, in 16 bits where asked for."""
         if w.filters is None:
-            return self.const(values)
+            if not self.half:
+                return self.const(values)
+            most = float(np.abs(values).max(initial=0))
+            w.need(
+                most <= HALF_MOST, f"a weight is {most:g}, 16 bits hold {HALF_MOST:g} at most; write it without --fp16"
+            )
+            return self.cast(self.const(values, "half"), "float")
         whole = w.filters.weights.reshape(values.shape if axis == 0 else values.shape[::-1])
         of_bytes = self.const(whole if axis == 0 else whole.T, "int8")
         return self.op("DequantizeLinear", of_bytes, self.const(w.filters.steps), axis=axis)
 
     def biases(self, w: Work) -> list[str]:
-        """A layer's bias, if it has one; as whole numbers where it runs in 8 bits."""
-        if len(w.params) < 2:
-            return []
+        """A layer's bias, if it has one; as whole numbers, and what corrects its rounded weights, where it runs in 8 bits."""
         if w.filters is None or w.scale is None:
-            return [self.const(w.params[1].reshape(-1))]
+            return [self.const(w.params[1].reshape(-1))] if len(w.params) > 1 else []
+        if len(w.params) < 2 and not w.filters.bias.any():
+            return []
         steps = np.float32(w.scale.scale) * w.filters.steps.astype(np.float32)
         return [self.op("DequantizeLinear", self.const(w.filters.bias, "int32"), self.const(steps), axis=0)]
 
@@ -237,6 +245,14 @@ class OnnxGraph:
                                 names[i] = name
                 return name
         return value
+
+    def call_node(self, layer: str, value: str, since: int) -> None:
+        """Calls the node from number `since` on that writes a layer's top as the layer, unless another is called so."""
+        if any(node.name == layer for node in self.nodes):
+            return
+        for node in self.nodes[since:]:
+            if value in node.output:
+                node.name = layer
 
     @contextmanager
     def body(self) -> Iterator[list[Any]]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from ...graph.graph import INT8, Value
 from ...layers.core import Layer
 from ...layers.core.int8 import Filters
@@ -28,11 +30,14 @@ class Narrow:
     between
         {name of a value: its Scale}, of what only a plan never stores, because something follows in the store. Other programs
         store it, and do so in 8 bits where it has a scale.
+    factors
+        {layer: those of the channels of the value that it ends in}: the file's value is that value over its factors.
     """
 
     scales: dict[str, Scale] = field(default_factory=dict)
     layers: list[Layer] = field(default_factory=list)
     between: dict[str, Scale] = field(default_factory=dict)
+    factors: dict[str, tuple[float, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.bytes: dict[str, str] = {}  # by a value's name: what it is called in 8 bits
@@ -63,7 +68,10 @@ class Narrow:
             return None
         weights = step.params[0].T if getattr(step.layer, "transpose", False) else step.params[0]
         bias = step.params[1].reshape(-1) if len(step.params) > 1 else None
-        return Filters(weights.reshape(len(weights), -1), bias, self.scales[step.inputs[0]])
+        filters = Filters(weights, bias, self.scales[step.inputs[0]])
+        if factors := self.factors.get(step.layer.name):
+            filters.steps = filters.steps / np.array(factors)
+        return filters
 
 
 def quantised(graph: OnnxGraph, value: str, scale: Scale) -> str:
@@ -96,6 +104,8 @@ def narrowed(net: Net, steps: Operations) -> Narrow:
             if step.lowering is None or not step.reads or step.lowering.takes != INT8:
                 continue
             result.layers += [net.layers[i] for i in (step.layer, step.added) if i is not None]
+            if (scale := plan.scales.get(step.writes[0])) is not None and scale.factors:
+                result.factors[net.layers[step.layer].name] = scale.factors
             own = next((each for each in writers.values() if each.layer is net.layers[step.layer]), None)
             follows = None if step.activation is None else net.layers[step.activation].fuse()
             apart = isinstance(follows, Activation) and follows.kind not in KEPT_TOGETHER

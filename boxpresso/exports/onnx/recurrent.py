@@ -47,9 +47,9 @@ def layer_bias(layer: Any) -> int:
 
 def cell(g: OnnxGraph, pre: str, before: str, size: int) -> tuple[str, str]:
     """Hidden and cell state after a step; `before` is 0 already where a sequence begins."""
-    taken, kept, shown = (g.op("Sigmoid", g.slice(pre, -1, k * size, (k + 1) * size)) for k in range(3))
+    taken, forget, shown = (g.op("Sigmoid", g.slice(pre, -1, k * size, (k + 1) * size)) for k in range(3))
     written = g.op("Tanh", g.slice(pre, -1, 3 * size, 4 * size))
-    state = g.add(g.mul(kept, before), g.mul(taken, written))
+    state = g.add(g.mul(forget, before), g.mul(taken, written))
     return g.mul(shown, g.op("Tanh", state)), state
 
 

@@ -392,8 +392,8 @@ def prroi_pooling(g: OnnxGraph, w: Work) -> str:
         bins.append(bin_size)
     sums = by_weights(g, w, rows[0], weights[0], weights[1])
     area = g.unsqueeze(g.mul(bins[0], bins[1]), 2, 3)
-    some = g.op("Greater", area, g.const(0.0))
-    return g.op("Where", some, g.div(sums, g.op("Where", some, area, g.const(1.0))), g.const(0.0))
+    nonempty = g.op("Greater", area, g.const(0.0))
+    return g.op("Where", nonempty, g.div(sums, g.op("Where", nonempty, area, g.const(1.0))), g.const(0.0))
 
 
 def slope(g: OnnxGraph, edges: str, bins: int, low: float, high: float) -> str:

@@ -31,9 +31,9 @@ def suppressed_rotated(g: OnnxGraph, boxes: str, scores: str, threshold: float, 
     angle = g.mul(g.slice(boxes, 1, 4, 5), float(np.float32(pi / 180)))
     parts = [g.slice(boxes, 1, 0, 1), g.slice(boxes, 1, 1, 2), g.slice(boxes, 1, 3, 4), g.slice(boxes, 1, 2, 3), angle]
     rows = g.concat(parts, 1)  # x, y, width, height, radians
-    kept = g.op("Cast", g.op("Expand", g.const(0, "int64"), count), to=g.onnx.TensorProto.BOOL)
+    survivors = g.op("Cast", g.op("Expand", g.const(0, "int64"), count), to=g.onnx.TensorProto.BOOL)
     turns = g.squeeze(count, 0) if limit < 0 else g.const(limit, "int64")
-    some = any_true(g, alive)
+    undecided = any_true(g, alive)
     h, types = g.onnx.helper, g.onnx.TensorProto
     names = {key: g.fresh(key) for key in ("turn", "go", "alive_in", "kept_in", "go_out", "alive_out", "kept_out")}
     with g.body() as nodes:
@@ -54,7 +54,7 @@ def suppressed_rotated(g: OnnxGraph, boxes: str, scores: str, threshold: float, 
     ends = [h.make_tensor_value_info(names["go_out"], types.BOOL, [])]
     ends += [h.make_tensor_value_info(names[key], types.BOOL, ["boxes"]) for key in ("alive_out", "kept_out")]
     body = h.make_graph(nodes, g.fresh("suppression"), infos, ends)
-    _, last = g.ops("Loop", [turns, some, alive, kept], 2, body=body)
+    _, last = g.ops("Loop", [turns, undecided, alive, survivors], 2, body=body)
     return g.squeeze(g.op("NonZero", last), 0)
 
 

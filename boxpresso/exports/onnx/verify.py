@@ -18,6 +18,7 @@ LIMIT = 1e-4  # a larger difference is an error
 ROUNDED = (
     0.05  # the same of a net in 8 bits: programs store sums in 8 bits that a plan does not, and round them by steps
 )
+HALF = 0.01  # the same of a file with weights in 16 bits
 NUDGE = 1e-6  # by which an input is changed to see which rows a rounding decides
 Arrays = dict[str, Numpy]
 Runner = Callable[[Mapping[str, Numpy]], Arrays]
@@ -29,7 +30,7 @@ class Difference:
 
     rows, missing: of a list such as detections, how many there are and how many have no counterpart in the other list;
     expected: how many have none where the net's own input changes by a millionth, because a rounding decides them.
-    limit: up to which it is fine; of a net in 8 bits rows are counted, and do not matter.
+    limit: up to which it is fine; with weights of 8 or 16 bits rows are counted, and do not matter.
     """
 
     name: str
@@ -41,7 +42,7 @@ class Difference:
 
     @property
     def fine(self) -> bool:
-        return self.largest <= self.limit and (self.limit == ROUNDED or self.missing <= 2 * self.expected)
+        return self.largest <= self.limit and (self.limit != LIMIT or self.missing <= 2 * self.expected)
 
     def __str__(self) -> str:
         text = f"{self.name}: {self.largest:.2g}"
@@ -64,8 +65,8 @@ def onnxruntime_runner(model: bytes) -> Runner:
     names, wanted = [o.name for o in session.get_outputs()], {i.name for i in session.get_inputs()}
 
     def run(inputs: Mapping[str, Numpy]) -> Arrays:
-        given = {name: np.asarray(values, np.float32) for name, values in inputs.items() if name in wanted}
-        return dict(zip(names, session.run(None, given)))
+        arrays = {name: np.asarray(values, np.float32) for name, values in inputs.items() if name in wanted}
+        return dict(zip(names, session.run(None, arrays)))
 
     return run
 
@@ -78,8 +79,8 @@ def openvino_runner(model: bytes) -> Runner:
     compiled = core.compile_model(core.read_model(model), "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
 
     def run(inputs: Mapping[str, Numpy]) -> Arrays:
-        given = {i.any_name: np.asarray(inputs[i.any_name], np.float32) for i in compiled.inputs}
-        result = compiled(given)
+        arrays = {i.any_name: np.asarray(inputs[i.any_name], np.float32) for i in compiled.inputs}
+        result = compiled(arrays)
         return {name: np.asarray(result[o]) for o in compiled.outputs for name in o.names}
 
     return run
@@ -213,13 +214,21 @@ def drawn(rng: np.random.Generator, shape: tuple[int, ...]) -> Numpy:
 
 
 def compare(
-    net: Net, run: Runner, inputs: Mapping[str, Numpy], seed: int = 0, outputs: Sequence[str] | None = None
+    net: Net,
+    run: Runner,
+    inputs: Mapping[str, Numpy],
+    seed: int = 0,
+    outputs: Sequence[str] | None = None,
+    half: bool = False,
 ) -> list[Difference]:
-    """The outputs of a file against the net's; `outputs`: the blobs that the file gives, None for the outputs of the net."""
+    """The outputs of a file against the net's.
+
+    outputs: the blobs that the file gives, None for the outputs of the net; half: whether its weights have 16 bits.
+    """
     wanted = forward(net, inputs, outputs)
-    found = run(inputs)
-    limit = LIMIT if net.quantization is None else ROUNDED
-    differences = [apart(name, values, of_name(found, name, net), limit) for name, values in wanted.items()]
+    made = run(inputs)
+    limit = ROUNDED if net.quantization is not None else HALF if half else LIMIT
+    differences = [apart(name, values, of_name(made, name, net), limit) for name, values in wanted.items()]
     if any(d.missing for d in differences):
         moved = nudged(net, inputs, seed, outputs)
         for one in differences:
@@ -228,8 +237,8 @@ def compare(
     return differences
 
 
-def of_name(found: Arrays, name: str, net: Net) -> Numpy:
-    return found[f"{name}_out" if name in net.inputs else name]
+def of_name(outputs: Arrays, name: str, net: Net) -> Numpy:
+    return outputs[f"{name}_out" if name in net.inputs else name]
 
 
 def forward(net: Net, inputs: Mapping[str, Numpy], outputs: Sequence[str] | None) -> Arrays:
@@ -315,11 +324,16 @@ def matched(ours: Numpy, theirs: Numpy, limit: float) -> tuple[float, int]:
 
 
 def verify(
-    net: Net, model: Any, target: str, more: Sequence[Arrays] = (), outputs: Sequence[str] | None = None
+    net: Net,
+    model: Any,
+    target: str,
+    more: Sequence[Arrays] = (),
+    outputs: Sequence[str] | None = None,
+    half: bool = False,
 ) -> list[Difference] | None:
     """Runs a file on random numbers, on a drawn picture and on `more` inputs; None where nothing here can run it.
 
-    outputs: the blobs that the file gives, where these are not the outputs of the net.
+    outputs: the blobs that the file gives, where these are not the outputs of the net; half: whether its weights have 16 bits.
 
     Returns the largest difference of each output over all of them. Raises ModelError when one is above its limit.
     """
@@ -328,7 +342,7 @@ def verify(
         return None
     worst: dict[str, Difference] = {}
     for seed, inputs in enumerate([inputs_of(net, 1), inputs_of(net, 2, picture=True), *more]):
-        for one in compare(net, run, inputs, seed, outputs):
+        for one in compare(net, run, inputs, seed, outputs, half):
             before = worst.get(one.name)
             if before is None or (one.fine, -one.largest) < (before.fine, -before.largest):
                 worst[one.name] = one

@@ -40,6 +40,7 @@ def onnx_model(
     target: str = "onnxruntime",
     opset: int = DEFAULT,
     dynamic_batch: bool = False,
+    half: bool = False,
     outputs: Sequence[str] | None = None,
     preprocess: Preprocess | None = None,
     metadata: Mapping[str, str] | None = None,
@@ -61,6 +62,9 @@ def onnx_model(
         The version of the operators, 16 to 21.
     dynamic_batch
         Whether the first axis of images and regions may have any length.
+    half
+        Whether the weights of convolutions and fully connected layers are stored in 16 bits, in half the room; they are
+        cast to float as the file is loaded, and computed with in what the program that reads it chooses.
     outputs
         Names of blobs; None takes the outputs of the net.
     preprocess
@@ -75,7 +79,7 @@ def onnx_model(
     Raises
     ------
     LayerError
-        Names the layer that cannot be written and says why.
+        Names the layer that cannot be written and says why, or whose weights 16 bits cannot hold.
     ModelError
         For another opset or target, and where the package onnx is missing.
 
@@ -95,7 +99,7 @@ def onnx_model(
         raise ModelError(f"a net leaves as it is at TEST, this one is built for {net.phase}")
     steps = operations(net, outputs)
     refuse(steps)
-    graph = OnnxGraph(opset, target_named(target))
+    graph = OnnxGraph(opset, target_named(target), half)
     leads = leads_of(net, steps, dynamic_batch)
     values = write_steps(graph, net, steps, leads, preprocess, narrowed(net, steps))
     return assemble(graph, net, steps, leads, values, {**facts(net, preprocess), **(metadata or {})})
@@ -244,6 +248,7 @@ def write_steps(
             taken.add(values[name])
             if value in graph.dims:
                 graph.dims[name] = graph.dims[value]
+        graph.call_node(step.name, values[step.outputs[0]], since)
     return values
 
 
@@ -299,7 +304,7 @@ def assemble(
     whole = helper.make_graph(graph.nodes, net.name or "net", inputs, outputs, initializer=graph.initializers)
     model = helper.make_model(
         whole, opset_imports=[helper.make_opsetid("", graph.opset)], ir_version=IR_VERSION,
-        producer_name="boxpresso",
+        producer_name="boxpresso", producer_version=metadata.get("boxpresso", ""),  # the command states it
     )  # fmt: skip
     helper.set_model_props(model, {name: storable(text) for name, text in metadata.items()})
     return model

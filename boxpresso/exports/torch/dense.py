@@ -164,8 +164,8 @@ def recurrent(w: Work) -> Run:
     steps, depth = w.bottom_shapes[0][0], prod(w.bottom_shapes[0][2:])
 
     def cell(p: Any, pre: Any, hidden: Any, state: Any) -> Any:
-        taken, kept, shown, written = pre.split(size, -1)
-        state = kept.sigmoid() * state + taken.sigmoid() * written.tanh()
+        taken, forget, shown, written = pre.split(size, -1)
+        state = forget.sigmoid() * state + taken.sigmoid() * written.tanh()
         return shown.sigmoid() * state.tanh(), state
 
     def run(p: Any, x: Any, *rest: Any) -> Any:
@@ -200,8 +200,8 @@ def lstm_unit(w: Work) -> Run:
     size = w.layer.size
 
     def run(p: Any, before: Any, pre: Any, cont: Any) -> Any:
-        taken, kept, shown, written = pre.split(size, -1)
-        state = kept.sigmoid() * before * cont[..., None] + taken.sigmoid() * written.tanh()
+        taken, forget, shown, written = pre.split(size, -1)
+        state = forget.sigmoid() * before * cont[..., None] + taken.sigmoid() * written.tanh()
         return [state, shown.sigmoid() * state.tanh()]
 
     return run

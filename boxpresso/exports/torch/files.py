@@ -43,10 +43,10 @@ def export_torch(net: Net, path: FilePath, *, check: bool = True) -> float | Non
     """
     module = to_torch(net).eval()
     inputs = inputs_of(net, 1, picture=True)
-    given = tuple(torch.from_numpy(np.array(inputs[name])) for name in module.input_names)
+    example = tuple(torch.from_numpy(np.array(inputs[name])) for name in module.input_names)
     try:
         with torch.no_grad():
-            program = torch.export.export(module, given, strict=False)
+            program = torch.export.export(module, example, strict=False)
     except BoxpressoError:
         raise
     except Exception as error:  # of any kind: torch's tracers raise their own
@@ -62,10 +62,10 @@ def compared(net: Net, program: Any, inputs: dict[str, Any]) -> float:
     with fresh(net):
         wanted = net.forward(**inputs)
     with torch.no_grad():
-        found = program.module()(*(torch.from_numpy(np.array(inputs[name])) for name in net.inputs))
+        outputs = program.module()(*(torch.from_numpy(np.array(inputs[name])) for name in net.inputs))
     largest = 0.0
     for name, values in wanted.items():
-        one = apart(name, values, found[name].numpy())
+        one = apart(name, values, outputs[name].numpy())
         if not one.fine:
             raise ModelError(f"the module does not agree with the net, the limit is {LIMIT:g}: {one}")
         largest = max(largest, one.largest)

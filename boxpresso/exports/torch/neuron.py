@@ -137,8 +137,8 @@ def dropout(w: Work) -> Run:
 
     def run(p: Any, x: Any) -> Any:
         if p.training:
-            kept = functional.dropout(x, ratio)
-            return kept if scale == 1 else kept * (1 - ratio)
+            dropped_out = functional.dropout(x, ratio)
+            return dropped_out if scale == 1 else dropped_out * (1 - ratio)
         return x if scale == 1 else x * scale
 
     return run

@@ -110,7 +110,8 @@ def generic(
     named = by_name(name, batch, image, 2)
     if kind == "hdf5data" and not readers & SPATIAL:
         label = "label" in name or index == len(param.top) - 1 > 0
-        return Top((batch,), "class", False) if label else Top((batch, FEATURES), "numbers", False)
+        labels = (batch, 1) if "flatten" in readers else (batch,)  # which takes two axes at least
+        return Top(labels, "class", False) if label else Top((batch, FEATURES), "numbers", False)
     if kind == "memorydata" and index == 0 and param.memory_data_param.dim:
         return Top((batch, *map(int, param.memory_data_param.dim)), "image")
     if "detectnettransformation" in readers and "label" in name:

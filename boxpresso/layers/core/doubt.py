@@ -21,12 +21,12 @@ def warn_of_nan(layer: Layer, bottom: Sequence[Blob]) -> None:
         return
     inputs = [(f"the net's input {name!r}", blob) for name, blob in layer.net_blobs.items() if blob.is_input]
     looked_at = [*inputs, *((f"bottom {i}", blob) for i, blob in enumerate(bottom))]
-    looked_at = [(what, blob) for what, blob in looked_at if blob.dtype.kind == "f" and blob.count]
-    for (what, _), seen in zip(looked_at, nan_in(layer.device, [blob.data for _, blob in looked_at])):
+    looked_at = [(subject, blob) for subject, blob in looked_at if blob.dtype.kind == "f" and blob.count]
+    for (subject, _), seen in zip(looked_at, nan_in(layer.device, [blob.data for _, blob in looked_at])):
         if seen:
             layer.warned = True
             warnings.warn(
-                f"{layer}: there are no detections, and {what} holds NaN; this is said once",
+                f"{layer}: there are no detections, and {subject} holds NaN; this is said once",
                 BoxpressoWarning,
                 stacklevel=4,
             )

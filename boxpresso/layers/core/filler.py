@@ -34,8 +34,8 @@ def fill(
     shape, dtype
         Of the array.
     filler
-        A FillerParameter. Its type is constant, uniform, gaussian, xavier, msra, positive_unitball or bilinear; each is
-        described at its function below.
+        A FillerParameter. Its type is constant, uniform, gaussian, xavier, msra, positive_unitball, bilinear, value
+        or file; each is described at its function below.
     rng
         The random numbers, which are numpy's and not Caffe's.
     out
@@ -238,11 +238,33 @@ def bilinear(shape: Shape, filler: Any) -> Numpy:
     return np.broadcast_to(np.outer(line, line), shape)
 
 
+def value(shape: Shape, filler: Any) -> Numpy:
+    """The numbers of `values`, as many as there are elements, in their order."""
+    return listed(shape, filler, filler.values)
+
+
+def file(shape: Shape, filler: Any) -> Numpy:
+    """The numbers of the text file `file`, as many as there are elements, in their order."""
+    try:
+        with open(filler.file, encoding="utf-8") as lines:
+            numbers = [float(word) for word in lines.read().split()]
+    except (OSError, ValueError) as error:
+        raise LayerError(f"file filler: cannot read {filler.file!r}: {error}") from None
+    return listed(shape, filler, numbers)
+
+
+def listed(shape: Shape, filler: Any, numbers: Sequence[float]) -> Numpy:
+    """Numbers as an array of that shape."""
+    _need(len(numbers) == prod(shape), filler, f"has {len(numbers)} numbers for the {prod(shape)} elements of {shape}")
+    return np.asarray(numbers, np.float64).reshape(shape)
+
+
 def _need(condition: object, filler: Any, message: str) -> None:
     if not condition:
         raise LayerError(f"{filler.type} filler: {message}")
 
 
 FILLERS: dict[str, Callable[[Shape, Any], Numpy | Draw]] = {
-    make.__name__: make for make in (constant, uniform, gaussian, xavier, msra, positive_unitball, bilinear)
+    make.__name__: make
+    for make in (constant, uniform, gaussian, xavier, msra, positive_unitball, bilinear, value, file)
 }

@@ -39,7 +39,8 @@ def turn_int8(chain: Chain, source: Last, target: Last, scale: Scale) -> None:
         )  # fmt: skip
         chain.add(TURN.copy_int8, blocks, source.memory, target.memory, sizes)
     elif source.scale:
-        chain.add(TURN.dequantise, blocks, source.memory, target.memory, sizes)
+        factors = padded_to(chain.device, np.array(scale.factors), np.float32) if scale.factors else None
+        chain.add(TURN.dequantise, blocks, source.memory, target.memory, factors, sizes)
     else:
         if source.pitch == target.pitch == target.channels:  # nothing lies between: one plane
             places *= target.channels
@@ -58,16 +59,17 @@ class Filters:
     Parameters
     ----------
     weights
-        (filters, terms), with what follows folded into them; finite.
+        (filters, channels of a group, height, width), or (filters, terms), with what follows folded into them; finite.
     bias
         (filters), or None.
     scale
-        Of the bottom.
+        Of the bottom. Its factors are those of weights. With its means the bias is less what the weights' rounding adds to a
+        sum on average (Nagel et al., Data-Free Quantization Through Weight Equalization and Bias Correction, 2019).
 
     Attributes
     ----------
     weights
-        int8 from -127 to 127: the nearest whole number of steps, ties to even.
+        (filters, terms), int8 from -127 to 127: the nearest whole number of steps, ties to even.
     steps
         The step of each filter's weights, float64: its largest weight / 127, or more where its bias would not fit.
     bias
@@ -88,7 +90,10 @@ class Filters:
     """
 
     def __init__(self, weights: Numbers, bias: Numbers | None, scale: Scale) -> None:
-        weights = np.asarray(weights, np.float64)
+        shape = weights.shape
+        weights = np.asarray(weights, np.float64).reshape(len(weights), -1)
+        if scale.factors:
+            weights = weights * of_terms(np.array(scale.factors), shape)
         added = np.zeros(len(weights)) if bias is None else np.asarray(bias, np.float64)
         if not (np.isfinite(weights).all() and np.isfinite(added).all()):
             raise ModelError(
@@ -100,8 +105,25 @@ class Filters:
         self.steps = np.maximum(largest / 127, least)
         self.steps[self.steps == 0] = 1
         self.weights = np.clip(np.rint(weights / self.steps[:, None]), -127, 127).astype(np.int8)
+        if scale.means:
+            means = np.array(scale.means) / (scale.factors or 1.0)
+            errors = self.weights * self.steps[:, None] - weights
+            added = added - (errors * of_terms(means, shape)).sum(1)
         limit = MOST - weights.shape[1] * LARGEST
         self.bias = np.clip(np.rint(added / (scale.scale * self.steps)), -limit, limit).astype(np.int32)
+
+
+def of_terms(numbers: Numbers, shape: tuple[int, ...]) -> Numbers:
+    """For each term of each filter, (filters, terms), the number of its bottom's channel.
+
+    shape: that of the weights, (filters, channels of a group, ...), or (filters, terms) of all channels.
+
+    >>> of_terms(np.array([1, 2]), (2, 1, 2)).tolist(), of_terms(np.array([1, 2]), (1, 4)).tolist()
+    ([[1, 1], [2, 2]], [[1, 1, 2, 2]])
+    """
+    filters, channels = shape[0], shape[1] if len(shape) > 2 else len(numbers)
+    groups = np.repeat(numbers.reshape(-1, channels), np.prod(shape[1:], dtype=int) // channels, axis=1)
+    return np.repeat(groups, filters // len(groups), axis=0)
 
 
 def bounds(activation: Activation | None, top: Scale | None) -> tuple[float, float]:

@@ -40,7 +40,7 @@ class Room(Protocol):
     def take_parameter(self, layer: Layer, index: int, size: int) -> None:
         """Counts a parameter of `size` bytes. Raises DeviceError where that is too much."""
 
-    def check(self, layer: Layer, what: str, more: int) -> None:
+    def check(self, layer: Layer, part: str, more: int) -> None:
         """Raises DeviceError where that many bytes more are too much."""
 
 
@@ -504,16 +504,16 @@ class Layer:
         if not condition:
             raise LayerError(f"{self}: {message}")
 
-    def need_pairs(self, what: str, count: int, size: int = 0) -> None:
+    def need_pairs(self, subject: str, count: int, size: int = 0) -> None:
         """Before boxes are compared with boxes: raises LayerError for more pairs than the limit box_pairs, and DeviceError
         where the net's memory limit has no room for `size` bytes of each."""
         self.need(
             count <= LIMITS.box_pairs,
-            f"its {what} are of {count} pairs, {LIMITS.box_pairs} are allowed: give fewer boxes, or "
+            f"its {subject} are of {count} pairs, {LIMITS.box_pairs} are allowed: give fewer boxes, or "
             f"{LIMITS.advice('box_pairs')}",
         )
         if self.memory is not None and size:
-            self.memory.check(self, what, count * size)
+            self.memory.check(self, subject, count * size)
 
     def parameter(self, index: int, shape: Sequence[int], filler: Any = None, value: float | None = None) -> Blob:
         """The parameter `index`, created and filled on the first call.
@@ -568,9 +568,9 @@ class Layer:
             return self.rng
         return np.random.Generator(cast(np.random.PCG64, self.rng.bit_generator).jumped(self.pass_number))
 
-    def axes(self, blob: Blob, count: int, what: str = "bottom") -> tuple[int, ...]:
+    def axes(self, blob: Blob, count: int, subject: str = "bottom") -> tuple[int, ...]:
         """The shape of a blob; raises LayerError unless it has `count` axes."""
-        self.need(len(blob.shape) == count, f"{what} must have {count} axes, got shape {blob.shape}")
+        self.need(len(blob.shape) == count, f"{subject} must have {count} axes, got shape {blob.shape}")
         return blob.shape
 
     def axis(self, blob: Blob, index: int, parameter: str = "axis") -> int:

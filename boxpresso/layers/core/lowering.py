@@ -84,25 +84,34 @@ class Activation:
 
 @dataclass(frozen=True)
 class Scale:
-    """What a number of 8 bits stands for: scale * (q - zero), with q and zero from 0 to 255.
+    """What a number of 8 bits stands for: scale * (q - zero) * factor of its channel, with q and zero from 0 to 255.
+
+    Attributes
+    ----------
+    means
+        The mean number of each channel, by which a reader's bias is corrected; empty where they are not known.
+    factors
+        Of each channel, at most 1: channels of small numbers have smaller steps. Empty: all are 1.
 
     Examples
     --------
     >>> Scale.of(-1.0, 3.0)
-    Scale(scale=0.01568627450980392, zero=64)
+    Scale(scale=0.01568627450980392, zero=64, means=(), factors=())
     >>> Scale.of(0.5, 25.5)
-    Scale(scale=0.1, zero=0)
+    Scale(scale=0.1, zero=0, means=(), factors=())
     """
 
     scale: float
     zero: int
+    means: tuple[float, ...] = ()
+    factors: tuple[float, ...] = ()
 
     @classmethod
-    def of(cls, low: float, high: float) -> Scale:
+    def of(cls, low: float, high: float, means: tuple[float, ...] = (), factors: tuple[float, ...] = ()) -> Scale:
         """That of numbers from `low` to `high`, and 0, which it holds exactly, as padding and ReLU need."""
         low, high = min(low, 0.0), max(high, 0.0)
         scale = max((high - low) / 255, SMALLEST_STEP) if high > low else 1.0
-        return cls(scale, min(255, max(0, round(-low / scale))))
+        return cls(scale, min(255, max(0, round(-low / scale))), means, factors)
 
 
 @dataclass(frozen=True)

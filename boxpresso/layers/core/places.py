@@ -44,20 +44,20 @@ class Places:
             1, flags, self.places, self.rows, self.count, self.items, least or 0.0, int(least is None)
         )
 
-    def take(self, source: AnyArray, top: Blob, length: int, next: int, apart: int, told: bool) -> None:
-        """Launches what takes a row for each place; the top has room for one more, in which `told` puts their number."""
+    def take(self, source: AnyArray, top: Blob, length: int, next: int, apart: int, on_host: bool) -> None:
+        """Launches what takes a row for each place; the top has room for one more, in which `number_at` puts their number."""
         kernels.on(self.device).places_rows(
             self.items * length, source, self.places, self.count, top.data, length, next, apart,
-            self.items * length if told else -1,
+            self.items * length if on_host else -1,
         )  # fmt: skip
 
 
-def told(array: AnyArray, at: int) -> int:
+def number_at(array: AnyArray, at: int) -> int:
     """The number that a kernel has left at flat index `at`. On a GPU this waits, and copies the number alone."""
-    return tell(array, at, 1)[0]
+    return numbers_at(array, at, 1)[0]
 
 
-def tell(array: AnyArray, at: int, count: int) -> list[int]:
+def numbers_at(array: AnyArray, at: int, count: int) -> list[int]:
     """As many numbers from there on."""
-    values = array.some(at, count) if isinstance(array, Array) else array.reshape(-1)[at : at + count]
+    values = array.elements(at, count) if isinstance(array, Array) else array.reshape(-1)[at : at + count]
     return [int(value) for value in values]

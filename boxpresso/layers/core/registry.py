@@ -118,9 +118,9 @@ def make_layer(
 
 def check_arity(layer: Layer, bottoms: int, tops: int) -> None:
     """Raises LayerError when the prototxt gives a layer the wrong number of bottoms or tops."""
-    for what, count, arity in (("bottoms", bottoms, layer.bottoms), ("tops", tops, layer.tops)):
+    for kind, count, arity in (("bottoms", bottoms, layer.bottoms), ("tops", tops, layer.tops)):
         if arity is None:
             continue
         low, high = (arity, arity) if isinstance(arity, int) else arity
         text = str(low) if low == high else f"{low} or more" if high is None else f"{low} to {high}"
-        layer.need(low <= count and (high is None or count <= high), f"takes {text} {what}, the prototxt gives {count}")
+        layer.need(low <= count and (high is None or count <= high), f"takes {text} {kind}, the prototxt gives {count}")

@@ -48,8 +48,8 @@ KERNEL quantise(int n, const float* from, uint8_t* to, int* odd, Int8Turn t) {
   }
 }
 
-// to = (from - zero) * scale. n: images x blocks of PLACES.
-KERNEL dequantise(int n, const uint8_t* from, float* to, Int8Turn t) {
+// to = (from - zero) * scale, times the channel's factor where there are some. n: images x blocks of PLACES.
+KERNEL dequantise(int n, const uint8_t* from, float* to, const float* factors, Int8Turn t) {
   const int down = (t.places + PLACES - 1) / PLACES;
   BLOCK_LOOP(block, n) {
     const int image = block / down, p0 = block % down * PLACES, p1 = min(t.places, p0 + PLACES);
@@ -57,7 +57,8 @@ KERNEL dequantise(int n, const uint8_t* from, float* to, Int8Turn t) {
       const uint8_t* row = from + (long long)(image) * t.byte_step + (long long)(p) * t.byte_pitch;
       for (int c = 0; c < t.channels; c += SUMS) {
         const int count = t.channels - c;
-        const Floats value = to_floats(to_sums(load_bytes(row + c, count)) - all_sums(t.zero)) * all_floats(t.scale);
+        Floats value = to_floats(to_sums(load_bytes(row + c, count)) - all_sums(t.zero)) * all_floats(t.scale);
+        if (factors) value *= load_floats(factors + c, count);
         if (t.pitch) store_floats(to + float_at(t, image, p, c), value, count);
         else for (int i = 0; i < min(count, SUMS); ++i) to[float_at(t, image, p, c + i)] = value[i];
       }

@@ -33,18 +33,18 @@ class AnnotatedSource(RecordSource):
     tops: int
 
     def load(self, index: int, rng: np.random.Generator) -> tuple[Numpy, Numpy | None, int]:
-        what, transform = self.name(index), self.transform
-        record = parse(AnnotatedDatum(), self.records[index], what)
+        name, transform = self.name(index), self.transform
+        record = parse(AnnotatedDatum(), self.records[index], name)
         if not record.HasField("datum"):
-            raise BrokenRecord(f"{what} is not an AnnotatedDatum: it has no datum; a Datum is for the layer Data")
+            raise BrokenRecord(f"{name} is not an AnnotatedDatum: it has no datum; a Datum is for the layer Data")
         kind = self.kind if self.kind is not None else record.type if record.HasField("type") else None
         if kind not in (None, BBOX):
             raise DataError(
                 f"annotations of type {AnnotatedDatum.AnnotationType.Name(kind)} are not supported, only BBOX"
             )
-        picture, boxes = picture_of(record.datum, transform.color, what), boxes_of(record)
+        picture, boxes = picture_of(record.datum, transform.color, name), boxes_of(record)
         if not np.isfinite(boxes).all():
-            raise BrokenRecord(f"{what} has a box that is not finite")
+            raise BrokenRecord(f"{name} has a box that is not finite")
         picture, boxes = transform.distort_expand(picture, boxes, rng)
         windows = crops(self.samplers, boxes[:, CORNERS], rng)
         if len(windows):
@@ -54,10 +54,10 @@ class AnnotatedSource(RecordSource):
 
     def collate(self, samples: Sequence[tuple[Numpy, Numpy | None, int]]) -> list[Numpy]:
         pictures = stack([picture for picture, _, _ in samples], self.layer)
-        given = {boxes is not None for _, boxes, _ in samples}
-        if len(given) > 1:
+        annotated = {boxes is not None for _, boxes, _ in samples}
+        if len(annotated) > 1:
             raise DataError(f"some records of {self.records.path!r} have an annotation type and some have none")
-        if given == {False}:
+        if annotated == {False}:
             return [pictures, np.array([label for _, _, label in samples], np.float32)][: self.tops]
         return [pictures, label_rows([boxes for _, boxes, _ in samples if boxes is not None])][: self.tops]
 

@@ -25,9 +25,9 @@ class DatumSource(RecordSource):
     tops: int
 
     def load(self, index: int, rng: np.random.Generator) -> tuple[Numpy, int]:
-        what = self.name(index)
-        datum = parse(Datum(), self.records[index], what)
-        return self.transform(picture_of(datum, self.transform.color, what), rng)[0], datum.label
+        name = self.name(index)
+        datum = parse(Datum(), self.records[index], name)
+        return self.transform(picture_of(datum, self.transform.color, name), rng)[0], datum.label
 
     def collate(self, samples: Sequence[tuple[Numpy, int]]) -> list[Numpy]:
         pictures = stack([picture for picture, _ in samples], self.layer)

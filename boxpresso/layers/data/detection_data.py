@@ -251,23 +251,25 @@ class DetectionData(
             ("low_scale_ratio", "high_scale_ratio"),
         ]
         pairs += [("min_whaspect", "max_whaspect")]
-        given = {}
+        present = {}
         for a, b in pairs:
             self.need(p.HasField(a) == p.HasField(b), f"{a} and {b} go together")
-            given[a] = p.HasField(a)
+            present[a] = p.HasField(a)
             low, high = getattr(p, a), getattr(p, b)
-            self.need(not given[a] or (low > 0 and high > 0), f"{a} and {b} must be above 0, got {low:g} and {high:g}")
+            self.need(
+                not present[a] or (low > 0 and high > 0), f"{a} and {b} must be above 0, got {low:g} and {high:g}"
+            )
             ordered = a.startswith(("short", "crop_short", "min", "low"))
-            self.need(not given[a] or not ordered or low <= high, f"{a} {low:g} is above {b} {high:g}")
+            self.need(not present[a] or not ordered or low <= high, f"{a} {low:g} is above {b} {high:g}")
         self.need(not p.HasField("resize_ratio") or p.resize_ratio > 0, "resize_ratio must be above 0")
         self.need(all(ratio > 0 for ratio in p.template_ratio), "template_ratio must be above 0")
-        ways = given["resize_width"] + given["short_size"] + p.HasField("resize_ratio")
+        ways = present["resize_width"] + present["short_size"] + p.HasField("resize_ratio")
         self.need(ways <= 1, "give one of resize_width and resize_height, resize_ratio, short_size and long_size")
         self.need(
-            not given["crop_width"] or not given["crop_short_size"], "give crop_width, or crop_short_size, not both"
+            not present["crop_width"] or not present["crop_short_size"], "give crop_width, or crop_short_size, not both"
         )
         self.need(
-            not given["min_scale"] or not given["low_scale_ratio"], "give min_scale, or low_scale_ratio, not both"
+            not present["min_scale"] or not present["low_scale_ratio"], "give min_scale, or low_scale_ratio, not both"
         )
         self.need(p.shuffle in SHUFFLES, f"shuffle must be one of {', '.join(SHUFFLES)}, got {p.shuffle!r}")
         try:

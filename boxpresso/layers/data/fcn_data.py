@@ -60,14 +60,14 @@ class FolderSource(RecordSource):
 
     def load(self, index: int, rng: np.random.Generator) -> list[Numpy]:
         name, parts = self.names[index], {}
-        for what, (path, read) in self.parts.items():
+        for part_name, (path, read) in self.parts.items():
             before, _, after = path.rpartition("*")
-            parts[what] = read(f"{before}{name}{after}")
-        first, size = next((what, part.shape[1:]) for what, part in parts.items())
-        for what, part in parts.items():
+            parts[part_name] = read(f"{before}{name}{after}")
+        first, size = next((part_name, part.shape[1:]) for part_name, part in parts.items())
+        for part_name, part in parts.items():
             if part.shape[1:] != size:
                 height, width = part.shape[1:]
-                raise BrokenRecord(f"{name}: its {what} is {width}x{height}, its {first} is {size[1]}x{size[0]}")
+                raise BrokenRecord(f"{name}: its {part_name} is {width}x{height}, its {first} is {size[1]}x{size[0]}")
         return list(parts.values())
 
     def collate(self, samples: Sequence[list[Numpy]]) -> list[Numpy]:
@@ -103,13 +103,13 @@ def read_mat_labels(variables: tuple[str, ...], path: str, less: int = 0) -> Num
     return plain_labels(read_mat(path, *variables), f"{'.'.join(variables)} of {path}", less)
 
 
-def plain_labels(values: Numpy, what: str, less: int = 0) -> Numpy:
+def plain_labels(values: Numpy, subject: str, less: int = 0) -> Numpy:
     """The same of the numbers. Raises BrokenRecord where they are no labels."""
     if values.ndim != 2:
-        raise BrokenRecord(f"{what} must have two dimensions, it has the shape {values.shape}")
+        raise BrokenRecord(f"{subject} must have two dimensions, it has the shape {values.shape}")
     whole = (values == np.rint(values)) & (values >= 0) & (values <= VOID)
     if not whole.all():
-        raise BrokenRecord(f"{what} has the label {values[~whole][0]}; labels are whole numbers from 0 to {VOID}")
+        raise BrokenRecord(f"{subject} has the label {values[~whole][0]}; labels are whole numbers from 0 to {VOID}")
     return ((values.astype(np.int64) - less) % (VOID + 1))[None].astype(np.float32)
 
 
@@ -172,10 +172,10 @@ class FCNData(BatchLayer):
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         needed = ("split", *self.required)
-        given = self.settings = settings(self, {"randomize": True, "seed": None, **dict.fromkeys(needed)})
+        options = self.settings = settings(self, {"randomize": True, "seed": None, **dict.fromkeys(needed)})
         for name in needed:
-            self.need(given[name] not in (None, "", []), f"give {name!r} in param_str")
-        seed = given["seed"]
+            self.need(options[name] not in (None, "", []), f"give {name!r} in param_str")
+        seed = options["seed"]
         self.need(seed is None or isinstance(seed, (int, float, str)), f"seed must be a number, got {seed!r}")
         for blob, part in zip(top, self.first()):
             blob.reshape(1, *part.shape)
@@ -185,23 +185,23 @@ class FCNData(BatchLayer):
         raise NotImplementedError(f"{self} has no parts")
 
     def open(self) -> Loader:
-        given = self.settings
-        folder = given[self.required[0]]
-        names = read_names(f"{folder}/{self.split_list.format(split=given['split'])}")
+        options = self.settings
+        folder = options[self.required[0]]
+        names = read_names(f"{folder}/{self.split_list.format(split=options['split'])}")
         order = self.make_order(len(names), False)
-        if "train" in str(given["split"]) and given["randomize"]:
-            seed = int(self.rng.integers(2**31)) if given["seed"] is None else given["seed"]
+        if "train" in str(options["split"]) and options["randomize"]:
+            seed = int(self.rng.integers(2**31)) if options["seed"] is None else options["seed"]
             order = Drawn(len(names), seed)
         return self.make_loader(FolderSource(names, self.parts(folder)), order, 1)
 
     def mean(self) -> Numpy:
         """The setting `mean`."""
-        given = self.settings["mean"]
+        value = self.settings["mean"]
         try:
-            mean = np.array(given, np.float64)
+            mean = np.array(value, np.float64)
         except (TypeError, ValueError):
             mean = np.zeros(0)
-        self.need(mean.size in (1, 3) and mean.ndim < 2, f"mean must be three numbers, blue, green, red; got {given!r}")
+        self.need(mean.size in (1, 3) and mean.ndim < 2, f"mean must be three numbers, blue, green, red; got {value!r}")
         return mean
 
 

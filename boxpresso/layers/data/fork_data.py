@@ -95,9 +95,9 @@ class ForkData(
         self.need(
             len(self.param.top) in (0, len(top)), f"has {len(top)} tops, the prototxt names {len(self.param.top)}"
         )
-        given = data_tops(self.param)
-        self.need(len(given) == len(top), f"has {len(given)} tops, the prototxt gives {len(top)}")
-        for blob, known in zip(top, given):
+        shapes = data_tops(self.param)
+        self.need(len(shapes) == len(top), f"has {len(shapes)} tops, the prototxt gives {len(top)}")
+        for blob, known in zip(top, shapes):
             blob.reshape(*known.shape)
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:

@@ -56,10 +56,10 @@ def crop_of(param: Any) -> tuple[int, int]:
     pairs = [(param.crop_height, param.crop_width), (param.crop_h, param.crop_w)]
     if any(bool(height) != bool(width) for height, width in pairs):
         raise DataError("transform_param: crop_height and crop_width go together")
-    given = [pair for pair in [(param.crop_size, param.crop_size), *pairs] if pair[0]]
-    if len(given) > 1:
+    sizes = [pair for pair in [(param.crop_size, param.crop_size), *pairs] if pair[0]]
+    if len(sizes) > 1:
         raise DataError("transform_param: give crop_size, or crop_height and crop_width")
-    return given[0] if given else (0, 0)
+    return sizes[0] if sizes else (0, 0)
 
 
 def read_pair(image: str, labels: str, param: Any) -> tuple[Numpy, Numpy]:

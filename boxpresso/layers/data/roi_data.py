@@ -41,22 +41,22 @@ class SceneSource(RecordSource):
     settings: dict[str, Any]  # as in DEFAULTS
 
     def load(self, index: int, rng: np.random.Generator) -> tuple[Numpy, Numpy, Numpy]:
-        given, scene, flip = self.settings, self.scenes[index // self.sides], index % self.sides == 1
+        options, scene, flip = self.settings, self.scenes[index // self.sides], index % self.sides == 1
         scene.check()
         picture = decode(scene.path, True)
         height, width = picture.shape[:2]
         if (width, height) != (scene.width, scene.height):
             raise BrokenRecord(f"{scene.path} is {width}x{height}, its annotation says {scene.width}x{scene.height}")
-        scale = short_side(width, height, given["scales"][rng.integers(len(given["scales"]))], given["max_size"])
+        scale = short_side(width, height, options["scales"][rng.integers(len(options["scales"]))], options["max_size"])
         resized = resize(picture, max(1, round(width * scale)), max(1, round(height * scale)))
-        chosen = keep(scene, given["difficult"])
+        chosen = keep(scene, options["difficult"])
         boxes = scene.corners[chosen] - [0, 0, 1, 1]  # the last pixel counts
         if flip:
             resized, boxes = resized[:, ::-1], boxes * [-1, 1, -1, 1] + [width - 1, 0, width - 1, 0]
             boxes = boxes[:, [2, 1, 0, 3]]
         rows = np.concatenate([boxes * scale, np.array(scene.labels).reshape(-1, 1)[chosen]], 1)
         info = np.array([resized.shape[0], resized.shape[1], scale], np.float32)
-        means = np.array(given["means"], np.float32)[:, None, None]
+        means = np.array(options["means"], np.float32)[:, None, None]
         return resized.transpose(2, 0, 1) - means, info, rows.astype(np.float32)
 
     def collate(self, samples: Sequence[tuple[Numpy, Numpy, Numpy]]) -> list[Numpy]:
@@ -130,45 +130,49 @@ class RoIData(
     replaces = ("roi_data_layer.layer.RoIDataLayer", "roi_data_layer_with_instance.layer.RoIDataLayer")
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
-        given = self.settings = settings(self, DEFAULTS)
+        options = self.settings = settings(self, DEFAULTS)
         own = self.param.roi_data_param  # of fireae/caffe_latte
         for name, field in (("source", "source"), ("max_size", "max_size"), ("flipped", "use_flipped")):
             if own.HasField(field):
-                given[name] = getattr(own, field)
-        given["scales"] = list(own.train_scale) or given["scales"]
-        given["means"] = list(own.pixel_mean) or given["means"]
-        self.need(given["source"], "give 'source' in param_str or roi_data_param, a VOC, COCO or WIDER FACE folder")
+                options[name] = getattr(own, field)
+        options["scales"] = list(own.train_scale) or options["scales"]
+        options["means"] = list(own.pixel_mean) or options["means"]
+        self.need(options["source"], "give 'source' in param_str or roi_data_param, a VOC, COCO or WIDER FACE folder")
         self.need(
-            given["format"] in ("", "voc", "coco", "wider"),
-            f"format must be voc, coco or wider, got {given['format']!r}",
+            options["format"] in ("", "voc", "coco", "wider"),
+            f"format must be voc, coco or wider, got {options['format']!r}",
         )
-        scales = given["scales"] if isinstance(given["scales"], (list, tuple)) else [given["scales"]]
-        self.need(scales and min(scales) > 0 < given["max_size"], f"scales and max_size must be above 0, got {scales}")
-        self.need(len(given["means"]) == 3, f"give three means, blue, green, red; got {given['means']}")
-        given["scales"], self.train = list(scales), self.phase == "TRAIN"
-        for blob, shape in zip(top, ((1, 3, int(max(scales)), int(given["max_size"])), (1, 3), (1, 5))):
+        scales = options["scales"] if isinstance(options["scales"], (list, tuple)) else [options["scales"]]
+        self.need(
+            scales and min(scales) > 0 < options["max_size"], f"scales and max_size must be above 0, got {scales}"
+        )
+        self.need(len(options["means"]) == 3, f"give three means, blue, green, red; got {options['means']}")
+        options["scales"], self.train = list(scales), self.phase == "TRAIN"
+        for blob, shape in zip(top, ((1, 3, int(max(scales)), int(options["max_size"])), (1, 3), (1, 5))):
             blob.reshape(*shape)
 
     def scenes(self) -> list[Scene]:
-        given, root = self.settings, Path(str(self.settings["source"]))
+        options, root = self.settings, Path(str(self.settings["source"]))
         seen = "coco" if (root / "annotations").is_dir() or root.suffix == ".json" else "voc"
         if root.suffix == ".txt" or wider_lists(root):
             seen = "wider"
-        if (given["format"] or seen) in ("coco", "wider"):
-            return (read_coco if (given["format"] or seen) == "coco" else read_wider)(root, given["split"])[0]
-        return read_voc(root, given["split"], given["classes"])
+        if (options["format"] or seen) in ("coco", "wider"):
+            return (read_coco if (options["format"] or seen) == "coco" else read_wider)(root, options["split"])[0]
+        return read_voc(root, options["split"], options["classes"])
 
     def open(self) -> Loader:
-        given, train = self.settings, self.train
-        scenes = [s for s in self.scenes() if s.wrong or not train or keep(s, given["difficult"]).any()]
+        options, train = self.settings, self.train
+        scenes = [s for s in self.scenes() if s.wrong or not train or keep(s, options["difficult"]).any()]
         if not scenes:
-            raise DataError(f"no picture of {given['source']!r} has an object to learn")
+            raise DataError(f"no picture of {options['source']!r} has an object to learn")
         highest = max((max(s.labels, default=0) for s in scenes), default=0)
-        if given["num_classes"] and highest >= given["num_classes"]:
-            raise DataError(f"{given['source']!r} has the label {highest}, but num_classes is {given['num_classes']}")
-        sides = 2 if train and given["flipped"] else 1
-        order = self.make_order(len(scenes) * sides, bool(given["shuffle"]) and train)
-        return self.make_loader(SceneSource(scenes, sides, given), order, 1)
+        if options["num_classes"] and highest >= options["num_classes"]:
+            raise DataError(
+                f"{options['source']!r} has the label {highest}, but num_classes is {options['num_classes']}"
+            )
+        sides = 2 if train and options["flipped"] else 1
+        order = self.make_order(len(scenes) * sides, bool(options["shuffle"]) and train)
+        return self.make_loader(SceneSource(scenes, sides, options), order, 1)
 
 
 def keep(scene: Scene, difficult: bool) -> Numpy:

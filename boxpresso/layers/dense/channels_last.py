@@ -44,12 +44,14 @@ class LastConvolution:
 
 def last_convolution(sizes: Sizes, device: Cuda, dtype: Any) -> LastConvolution:
     """The convolution of these sizes, with its algorithm, which the device keeps."""
-    kept: OrderedDict[Any, LastConvolution] = device.memo.setdefault("channels-last convolutions", OrderedDict())
+    convolutions: OrderedDict[Any, LastConvolution] = device.memo.setdefault(
+        "channels-last convolutions", OrderedDict()
+    )
     key = sizes, np.dtype(dtype)
-    known = kept.pop(key, None) or LastConvolution(sizes, device, dtype)
-    kept[key] = known  # the latest is the last
-    while len(kept) > KEPT:
-        kept.popitem(last=False)
+    known = convolutions.pop(key, None) or LastConvolution(sizes, device, dtype)
+    convolutions[key] = known  # the latest is the last
+    while len(convolutions) > KEPT:
+        convolutions.popitem(last=False)
     return known
 
 

@@ -351,14 +351,14 @@ def convolution_of(sizes: Sizes, device: Device, dtype: Any) -> ColumnConvolutio
     """A convolution of these sizes: by cuDNN on a GPU where that is found and the sizes are ones it takes."""
     if not isinstance(device, Cuda):
         return ColumnConvolution(sizes, device)
-    kept: OrderedDict[Any, ColumnConvolution] = device.memo.setdefault("convolutions", OrderedDict())
+    convolutions: OrderedDict[Any, ColumnConvolution] = device.memo.setdefault("convolutions", OrderedDict())
     by_cudnn = len(sizes.image) <= 3 and cudnn.usable(device)
     by_cudnn = by_cudnn and min(sizes.images, sizes.channels, sizes.maps, sizes.pixels, sizes.places) > 0
     key = sizes, np.dtype(dtype), by_cudnn
-    known = kept.pop(key, None)
+    known = convolutions.pop(key, None)
     if known is None:
         known = CudnnConvolution(sizes, device, dtype) if by_cudnn else ColumnConvolution(sizes, device)
-    kept[key] = known  # the latest is the last
-    while len(kept) > KEPT:
-        kept.popitem(last=False)
+    convolutions[key] = known  # the latest is the last
+    while len(convolutions) > KEPT:
+        convolutions.popitem(last=False)
     return known

@@ -287,8 +287,8 @@ class WindowLayer(Layer):
         self.channels = bottom[0].shape[self.channel_axis]
         self.group = self.groups()
         self.need(self.group > 0, f"group must be at least 1, got {self.group}")
-        for what, count in (("the bottom's channels", self.channels), ("num_output", self.outputs)):
-            self.need(count % self.group == 0, f"{what}, {count}, cannot be divided into {self.group} groups")
+        for subject, count in (("the bottom's channels", self.channels), ("num_output", self.outputs)):
+            self.need(count % self.group == 0, f"{subject}, {count}, cannot be divided into {self.group} groups")
         self.parameter(0, self.weights_shape(), p.weight_filler)
         if self.bias_term:
             self.parameter(1, (self.outputs,), p.bias_filler)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...device import AnyArray, Blob, Kernels
+from ...device import Blob
 from ..core import Trait
 from ..core.gpu_lowering import GpuLowering
 from ..core.lowering import Lowering
 from .convolution_base import ConvolutionLayer
+from .few_bits import FewBits
 
 
 class ConvolutionRistretto(
+    FewBits,
     ConvolutionLayer,
     type="ConvolutionRistretto",
     param=("convolution_param", "quantization_param"),
@@ -65,86 +67,15 @@ class ConvolutionRistretto(
     [2.0, -4.0]
     """
 
-    rounding = Kernels("ristretto.cu")
-
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         super().setup(bottom, top)
-        p = self.q = self.param.quantization_param
-        self.need(p.precision != p.MINIFLOAT, "precision: MINIFLOAT is not supported; use DYNAMIC_FIXED_POINT")
-        self.powers = p.precision == p.INTEGER_POWER_OF_2_WEIGHTS
-        self.fixed = not self.powers and not p.int8_term
-        self.own_bias = p.HasField("bw_bias_params") or p.HasField("fl_bias_params")
-        count = max(1, len(p.weight_scale))
-        self.need(
-            self.outputs % count == 0, f"weight_scale has {count} numbers, which do not divide {self.outputs} outputs"
-        )
-        self.need(min([p.data_scale, *p.weight_scale], default=1) > 0, "data_scale and weight_scale must be above 0")
-        self.rounded = [self.device.empty(blob.shape, self.dtype) for blob in self.blobs]
-        self.inputs: list[AnyArray] = []
-
-    @staticmethod
-    def first(values: Sequence[int], default: int) -> int:
-        """The first of a list that the prototxt gives."""
-        return int(values[0]) if values else default
-
-    def round(self, source: AnyArray, target: AnyArray, scale: float, low: float, high: float, key: int = 0) -> None:
-        """round(x * scale) / scale between two whole numbers; a key above 0 draws up or down."""
-        self.rounding.round_fixed(source.size, source, target, scale, low, high, key)
-
-    def fix(self, source: AnyArray, target: AnyArray, bits: int, fraction: int, key: int = 0) -> None:
-        """As a number of that many bits has it."""
-        self.round(source, target, 2.0**fraction, -(2.0 ** (bits - 1)), 2.0 ** (bits - 1) - 1, key)
-
-    def weights(self) -> tuple[AnyArray, AnyArray | None]:
-        """Weights and bias as they are computed with."""
-        p, parts = self.q, [blob.data for blob in self.blobs]
-        key = 0
-        if self.phase == "TRAIN" or p.rounding_scheme == p.STOCHASTIC:
-            key = int(self.draws().integers(1, 2**31))
-        if p.int8_term:
-            scales = list(p.weight_scale) or [1.0]
-            each = parts[0].size // len(scales)
-            for i, scale in enumerate(scales):
-                self.round(
-                    self.device.part(parts[0], i * each, (each,)), self.device.part(self.rounded[0], i * each, (each,)),
-                    scale, -128, 127,
-                )  # fmt: skip
-            return self.rounded[0], parts[1] if self.bias_term else None
-        if self.powers:
-            self.rounding.round_powers(parts[0].size, parts[0], self.rounded[0], p.exp_min, p.exp_max, key)
-            return self.rounded[0], parts[1] if self.bias_term else None
-        fraction = self.first(p.fl_params, 16)
-        self.fix(parts[0], self.rounded[0], p.bw_params, fraction, key)
-        if not self.bias_term:
-            return self.rounded[0], None
-        if self.own_bias:
-            self.fix(parts[1], self.rounded[1], p.bw_bias_params, p.fl_bias_params)
-        else:
-            self.fix(parts[1], self.rounded[1], p.bw_params, fraction, key)
-        return self.rounded[0], self.rounded[1]
-
-    def input_of(self, index: int, blob: Blob) -> AnyArray:
-        """A bottom as it is computed with."""
-        p = self.q
-        if self.powers or (self.phase == "TRAIN" and not p.int8_term):
-            return blob.data
-        while len(self.inputs) <= index:
-            self.inputs.append(self.device.empty((0,), self.dtype))
-        if self.inputs[index].shape != blob.shape:
-            self.inputs[index] = self.device.empty(blob.shape, self.dtype)
-        if p.int8_term:
-            self.round(blob.data, self.inputs[index], p.data_scale, -128, 127)
-        else:
-            self.fix(blob.data, self.inputs[index], p.bw_layer_in, self.first(p.fl_layer_in, 16))
-        return self.inputs[index]
+        self.set_rounding()
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         weights, bias = self.weights()
-        p = self.q
         for i, (x, y) in enumerate(zip(bottom, top)):
             self.convolution.correlate(self.input_of(i, x), weights, bias, y.data, False)
-            if self.phase == "TEST" and self.fixed and not self.own_bias:
-                self.fix(y.data, y.data, p.bw_layer_out, self.first(p.fl_layer_out, 16))
+            self.finish(y)
 
     def lower_gpu(self, bottom: list[Blob], top: list[Blob]) -> GpuLowering | None:
         return None

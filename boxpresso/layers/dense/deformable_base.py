@@ -38,13 +38,13 @@ class DeformableLayer(WindowLayer):
         return None  # each of its taps may lie anywhere
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
-        given = getattr(self.param, self.message)
+        options = getattr(self.param, self.message)
         self.axes(bottom[0], 4, "bottom 0")
-        self.need(given.axis in (1, -3), f"axis must be 1, the channels of (N, C, H, W), got {given.axis}")
+        self.need(options.axis in (1, -3), f"axis must be 1, the channels of (N, C, H, W), got {options.axis}")
         known = type(self.param)()  # the fields that it shares with Convolution, under Convolution's name
         known.CopyFrom(self.param)
         known.convolution_param.Clear()
-        for field, value in given.ListFields():
+        for field, value in options.ListFields():
             if field.name == "deformable_group":
                 continue
             if isinstance(value, (int, float)):
@@ -53,7 +53,7 @@ class DeformableLayer(WindowLayer):
                 getattr(known.convolution_param, field.name).MergeFrom(value)
         self.param = known
         super().setup(bottom[:1], top)
-        self.parts = given.deformable_group
+        self.parts = options.deformable_group
         self.need(
             self.parts > 0 and self.channels % self.parts == 0,
             f"the bottom's {self.channels} channels cannot be divided into deformable_group {self.parts}; it is 4 where the "
@@ -68,9 +68,9 @@ class DeformableLayer(WindowLayer):
         self.map = self.map_of(image)
         self.taps, self.places = self.kernel[0] * self.kernel[1], self.map[0] * self.map[1]
         rows = self.parts * self.taps
-        for blob, each, what in zip(bottom[1:], (2 * rows, rows), ("offsets, (y, x) of each tap,", "mask")):
+        for blob, each, subject in zip(bottom[1:], (2 * rows, rows), ("offsets, (y, x) of each tap,", "mask")):
             wanted = bottom[0].shape[0], each, *self.map
-            self.need(blob.shape == wanted, f"the {what} must be of shape {wanted}, got {blob.shape}")
+            self.need(blob.shape == wanted, f"the {subject} must be of shape {wanted}, got {blob.shape}")
         largest = max(4 * rows, self.channels * self.taps) * self.places
         self.need(largest < 2**31, f"an image's columns would have {largest} elements; they can have 2^31 - 1 at most")
         top[0].reshape(bottom[0].shape[0], self.outputs, *self.map)

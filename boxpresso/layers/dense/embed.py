@@ -69,17 +69,17 @@ class Embed(Layer, type="Embed", param="embed_param", bottoms=1, tops=1, traits=
             check = checked_by(self, Embed.refuse)
             self.kernels.tell_number(min(count, 1), numbers, check.record, count, self.rows, check.mark)
         else:
-            given = np.asarray(numbers).ravel()
-            wrong = ~((given > -1) & (given < self.rows))
+            rows_asked = np.asarray(numbers).ravel()
+            wrong = ~((rows_asked > -1) & (rows_asked < self.rows))
             if wrong.any():
                 at = int(np.argmax(wrong))
-                self.refuse(np.array([at, given[at]], np.float64))
+                self.refuse(np.array([at, rows_asked[at]], np.float64))
         bias = self.blobs[1].data if len(self.blobs) > 1 else None
         self.kernels.look_up(count, numbers, self.blobs[0].data, bias, top[0].data, self.rows, self.width)
 
-    def refuse(self, found: Numbers) -> None:
+    def refuse(self, refusal: Numbers) -> None:
         """Raises LayerError for a number without a row: its place and its value."""
-        rows, at, number = self.rows, int(found[0]), float(found[1])
+        rows, at, number = self.rows, int(refusal[0]), float(refusal[1])
         self.need(False, f"the bottom holds {number:g} at {at}; input_dim {rows} has 0 to {rows - 1}")
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:

@@ -67,12 +67,15 @@ class LinearInt8(Lowering):
                 channels,
                 lambda w, factors: w * factors[:, None],
             )
-            self.known = scale, Filters(rows, total, scale)
+            shape = (channels, -1, *weights.shape[2:]) if weights.ndim == 4 else (channels, -1)
+            self.known = scale, Filters(rows.reshape(shape), total, scale)
         return self.known[1]
 
     def factors(self, filters: Filters, bottom: Scale, top: Scale | None) -> Numbers:
         """What a sum of each filter is multiplied by."""
         factors = filters.steps * bottom.scale / (top.scale if top else 1.0)
+        if top and top.factors:
+            factors = factors / np.array(top.factors)
         return padded_to(self.device, np.clip(factors, 0, np.finfo(np.float32).max), np.float32)
 
 

@@ -96,8 +96,8 @@ class LSTM(Recurrent, type="LSTM", param=("lstm_param", "recurrent_param"), bott
             p.weight_filler.CopyFrom(older.weight_filler)
             p.bias_filler.CopyFrom(older.bias_filler)
         self.cont = Blob((), self.dtype, self.device)
-        given = self.param.lstm_param.HasField("batch_size")
-        self.joined = self.older and (given or len(bottom[0].shape) == 2)  # time steps and sequences in one axis
+        sized = self.param.lstm_param.HasField("batch_size")
+        self.joined = self.older and (sized or len(bottom[0].shape) == 2)  # time steps and sequences in one axis
         self.apart_bottoms = [Blob((), self.dtype, self.device) for _ in range(2)]
         self.apart_top = Blob((), self.dtype, self.device)
         super().setup(self.whole(bottom), top)

@@ -104,9 +104,9 @@ class Pooling(
             self.need(not getattr(p, fork), f"pooling_param: {fork} of a fork is not supported; remove it")
         flat = not p.kernel_size_3d and not p.stride_3d and not p.pad_3d
         self.need(flat and p.axis == 1, "pooling over other axes than height and width is not supported")
-        given = list(p.dilation) or [1]
-        self.need(len(given) < 3 and min(given) > 0, f"dilation is one number from 1 on, or two, got {given}")
-        self.dilation = given[0], given[-1]
+        dilation = list(p.dilation) or [1]
+        self.need(len(dilation) < 3 and min(dilation) > 0, f"dilation is one number from 1 on, or two, got {dilation}")
+        self.dilation = dilation[0], dilation[-1]
         self.dilated = self.dilation != (1, 1)
         self.need(not p.torch_pooling, "pooling_param: torch_pooling of a fork is not supported; use round_mode: FLOOR")
         self.need(len(top) == 1 or self.method == "MAX", f"a second top, the mask, is for pool: MAX, not {method}")

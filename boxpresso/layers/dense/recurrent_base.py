@@ -139,8 +139,8 @@ class Recurrent(Layer, traits=Trait.RUNS_ONCE):
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         x, cont, wide = bottom[0].data, bottom[1].data, self.gates * self.size
-        given = [blob.data for blob in bottom[len(bottom) - self.exposed :]] or self.last
-        for series, first in zip(self.series, given):
+        exposed = [blob.data for blob in bottom[len(bottom) - self.exposed :]] or self.last
+        for series, first in zip(self.series, exposed):
             self.device.part(series, 0, first.shape)[...] = first
         static = None
         if self.static:

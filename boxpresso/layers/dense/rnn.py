@@ -98,12 +98,12 @@ class RNN(Recurrent, type="RNN", param="recurrent_param", bottoms=(2, 4), tops=(
 
     def output_diffs(self, top: Blob) -> AnyArray:
         diff: AnyArray = self.device.empty(top.shape, self.dtype)
-        given = self.device.empty(top.shape, self.dtype)
-        self.kernels.rnn_backward(top.count, self.values, top.diff, None, given)
+        sums_diff = self.device.empty(top.shape, self.dtype)
+        self.kernels.rnn_backward(top.count, self.values, top.diff, None, sums_diff)
         if self.rows:
-            self.weight_diff(self.out_index, given, self.states_after(), self.rows)
-            self.bias_diff(self.out_index + 1, given)
-        self.from_weights(self.out_index, given, diff, self.rows)
+            self.weight_diff(self.out_index, sums_diff, self.states_after(), self.rows)
+            self.bias_diff(self.out_index + 1, sums_diff)
+        self.from_weights(self.out_index, sums_diff, diff, self.rows)
         return diff
 
     def step_backward(

@@ -64,9 +64,9 @@ class Pooling3D(Layer, type="Pooling3D", param="pooling_param", bottoms=1, tops=
         self.method = p.PoolMethod.Name(p.pool)
         self.need(self.method in ("MAX", "AVE"), f"pool: {self.method} of volumes is not supported; MAX and AVE are")
         self.whole = p.global_pooling
-        given = list(p.kernel_size_3d)
-        self.need(bool(given) != self.whole, "give kernel_size_3d, or global_pooling: true without it")
-        self.kernel = self.three("kernel_size_3d", given or [1])
+        sizes = list(p.kernel_size_3d)
+        self.need(bool(sizes) != self.whole, "give kernel_size_3d, or global_pooling: true without it")
+        self.kernel = self.three("kernel_size_3d", sizes or [1])
         self.stride, self.pad = self.three("stride_3d", p.stride_3d or [1]), self.three("pad_3d", p.pad_3d or [0])
         self.need(min(self.kernel) > 0 and min(self.stride) > 0, "kernel and stride must be 1 or more")
         fits = all(pad < kernel for pad, kernel in zip(self.pad, self.kernel))

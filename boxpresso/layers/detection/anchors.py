@@ -21,7 +21,7 @@ def choose_anchors(
     boxes: Boxes,
     settings: dict[str, Any],
     channels: int,
-    given: Collection[str],
+    explicit: Collection[str],
     rounded: Callable[[np.ndarray], np.ndarray] = np.round,
 ) -> np.ndarray:
     """The anchors (A, columns) of a layer whose scores have 2 A channels.
@@ -36,7 +36,7 @@ def choose_anchors(
     ----------
     settings
         With base_size, ratios, scales and angles.
-    given
+    explicit
         The names of settings that the prototxt gives.
 
     Raises
@@ -60,20 +60,22 @@ def choose_anchors(
     count = channels // 2
     if channels == 2 * len(made) or channels % 2 or not count:
         return made
-    other = guess(s, count, given, boxes.columns == 5)
+    other = guess(s, count, explicit, boxes.columns == 5)
     if other is None:
         layer.need(
             False,
             f"bottom 0 must have {2 * len(made)} channels for {len(made)} anchors, got {channels}"
-            if set(given) & {"scales", "ratios", "angles"}
+            if set(explicit) & {"scales", "ratios", "angles"}
             else f"the scores have {channels} channels, for {count} anchors, which the prototxt does not say and no list "
             "of scales makes; give them: Net(..., anchors=[[x1, y1, x2, y2], ...]), --anchors FILE of the command, or "
             "MODEL.anchors.json beside the model",
         )
     assert other is not None
-    what = ", ".join(f"{name} {list(other[name])}" for name in ("scales", "ratios", "angles") if other[name] != s[name])
+    differing = ", ".join(
+        f"{name} {list(other[name])}" for name in ("scales", "ratios", "angles") if other[name] != s[name]
+    )
     warnings.warn(
-        f"{layer}: the scores are of {count} anchors, which the prototxt does not say; {what} were taken. If the net was "
+        f"{layer}: the scores are of {count} anchors, which the prototxt does not say; {differing} were taken. If the net was "
         "trained with others, give them: Net(..., anchors=...) or --anchors",
         BoxpressoWarning,
         stacklevel=3,
@@ -81,7 +83,7 @@ def choose_anchors(
     return boxes.anchors(s["base_size"], other["ratios"], other["scales"], other["angles"], rounded=rounded)
 
 
-def guess(s: dict[str, Any], count: int, given: Collection[str], rotated: bool) -> dict[str, Any] | None:
+def guess(s: dict[str, Any], count: int, explicit: Collection[str], rotated: bool) -> dict[str, Any] | None:
     """Settings that make so many anchors, with other scales, angles or ratios than the defaults; None where none do.
 
     >>> guess({"scales": (8, 16, 32), "ratios": (0.5, 1, 2), "angles": (0,)}, 15, (), False)["scales"]
@@ -89,15 +91,15 @@ def guess(s: dict[str, Any], count: int, given: Collection[str], rotated: bool) 
     """
     ratios, angles, scales = (tuple(s[name]) for name in ("ratios", "angles", "scales"))
     each = len(ratios) * len(angles)
-    if "scales" not in given and count % each == 0 and count // each <= 8:
+    if "scales" not in explicit and count % each == 0 and count // each <= 8:
         return {**s, "scales": down_from(max(scales), count // each)}
-    if rotated and "angles" not in given and count % (len(ratios) * len(scales)) == 0:
+    if rotated and "angles" not in explicit and count % (len(ratios) * len(scales)) == 0:
         few = count // (len(ratios) * len(scales))
         if few <= 12:
             return {**s, "angles": tuple(-30 + 180 * i / few for i in range(few))}
-    if "ratios" not in given and not rotated:
+    if "ratios" not in explicit and not rotated:
         for other in RATIOS:
-            if "scales" not in given and count % len(other) == 0:
+            if "scales" not in explicit and count % len(other) == 0:
                 return {**s, "ratios": other, "scales": down_from(max(scales), count // len(other))}
             if count == len(other) * len(scales):
                 return {**s, "ratios": other}

@@ -115,11 +115,11 @@ class BoxOutput(
     def boxes(self, bottom: Sequence[Blob]) -> np.ndarray:
         return np.concatenate([self.decode(i, np.asarray(blob.data)) for i, blob in enumerate(bottom)], 1)
 
-    def decode(self, index: int, given: np.ndarray) -> np.ndarray:
+    def decode(self, index: int, maps: np.ndarray) -> np.ndarray:
         """(N, H W, 5): corners and scores of one bottom."""
         s, stride = self.settings, self.settings["downsample_rate"][index]
-        images, channels, height, width = given.shape
-        scores, offsets = given[:, : channels - 4], self.restored.restore(given[:, channels - 4 :], 1)
+        images, channels, height, width = maps.shape
+        scores, offsets = maps[:, : channels - 4], self.restored.restore(maps[:, channels - 4 :], 1)
         field = np.resize([s["field_w"][index], s["field_h"][index]], (images, 2)).astype(np.float64)
         boxes = fields.decode(offsets, field, stride, s["field_xyr"], s["field_whr"])
         first = np.maximum(boxes[:, :2], 0)

@@ -8,7 +8,7 @@ from typing import Generic, Protocol, TypeVar
 
 from ...device import Blob
 from ..core import Layer, Trait
-from ..core.places import told
+from ..core.places import number_at
 
 
 class Chooser(Protocol):
@@ -40,10 +40,10 @@ class Choosing(Layer, traits=Trait.CHOOSES_ROWS):
         """Gives the tops so many rows."""
         raise NotImplementedError(f"{self} has no shape")
 
-    def shape_as_told(self, top: Sequence[Blob], most: int) -> int:
+    def shape_by_count(self, top: Sequence[Blob], most: int) -> int:
         """Waits for the number that lies behind `most` rows of the first top, gives all tops as many, and returns it."""
         self.shape(top[:1], most + 1)
-        count = told(top[0].data, most * prod(top[0].shape[1:]))
+        count = number_at(top[0].data, most * prod(top[0].shape[1:]))
         self.shape(top, count)
         return count
 
@@ -76,4 +76,4 @@ class ChoosingThere(Choosing, Generic[There]):
 
     def finish(self, there: There, bottom: list[Blob], top: list[Blob]) -> None:
         """Waits for them, and gives the tops their shapes."""
-        self.shape_as_told(top, there.rows)
+        self.shape_by_count(top, there.rows)

@@ -135,9 +135,9 @@ class DetectionAccuracy(
         return p.downsample_rate, [p.field_w], [p.field_h]
 
     def parts(self, bottom: list[Blob]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        given, truth = (np.asarray(blob.data).astype(np.float64) for blob in bottom)
+        scores, truth = (np.asarray(blob.data).astype(np.float64) for blob in bottom)
         classes = self.message().cls_num
-        return given[:, :classes], given[:, classes:], truth
+        return scores[:, :classes], scores[:, classes:], truth
 
 
 class DetectionGroupAccuracy(

@@ -78,16 +78,16 @@ class DeviceDetections(DeviceChoice):
         bound.detection_boxes(
             count, prior, variances, loc, first, best.order, best.start, boxes, heads, self.coding,
         )  # fmt: skip
-        kept, stay = self.stay(best, boxes, p.nms_param.nms_threshold, eta=p.nms_param.eta, above=True)
-        out = self.taken(best, kept, stay, labels, p.keep_top_k)
+        survivors, stay = self.stay(best, boxes, p.nms_param.nms_threshold, eta=p.nms_param.eta, above=True)
+        out = self.taken(best, survivors, stay, labels, p.keep_top_k)
         bound.detection_rows(
-            max(count, self.batch), best.best, boxes, best.order, kept, best.start, out, top.data, loc, prior, variances,
+            max(count, self.batch), best.best, boxes, best.order, survivors, best.start, out, top.data, loc, prior, variances,
             heads,
         )  # fmt: skip
 
     def finish(self, top: Blob) -> int:
         """Gives the top its shape, a row for each image where there are no detections, and says how many there are."""
         top.reshape(1, 1, self.rows + 1, self.columns)
-        (count,) = self.told(top, self.rows * self.columns)
+        (count,) = self.read_numbers(top, self.rows * self.columns)
         top.reshape(1, 1, count or self.batch, self.columns)
         return count

@@ -92,11 +92,11 @@ class DetectionEvaluate(
         if len(bottom) > 2:
             self.reshape_pixels(bottom, top)
             return
-        for i, columns, what in ((0, 7, "the detections"), (1, 8, "the true boxes")):
+        for i, columns, subject in ((0, 7, "the detections"), (1, 8, "the true boxes")):
             shape = bottom[i].shape
             self.need(
                 len(shape) == 4 and shape[:2] == (1, 1) and shape[3] == columns,
-                f"bottom {i}, {what}, must be (1, 1, N, {columns}), got {shape}",
+                f"bottom {i}, {subject}, must be (1, 1, N, {columns}), got {shape}",
             )
         p = self.param.detection_evaluate_param
         self.labels = [c for c in range(p.num_classes) if c != p.background_label_id]
@@ -114,9 +114,9 @@ class DetectionEvaluate(
         end = np.flatnonzero(truth[:, 0].astype(int) == -1)
         truth = truth[: end[0]] if len(end) else truth
         p = self.param.detection_evaluate_param
-        for rows, what in ((detections, "detection"), (truth, "true box")):
+        for rows, subject in ((detections, "detection"), (truth, "true box")):
             wrong = rows[:, 1].astype(int) == p.background_label_id
-            self.need(not wrong.any(), f"a {what} has the label of the background, {p.background_label_id}")
+            self.need(not wrong.any(), f"a {subject} has the label of the background, {p.background_label_id}")
         counted = truth if p.evaluate_difficult_gt else truth[truth[:, 7] == 0]
         of_label = [int((counted[:, 1].astype(int) == c).sum()) for c in self.labels]
         parts = [np.array([[-1, c, count, -1, -1] for c, count in zip(self.labels, of_label)]).reshape(-1, 5)]
@@ -162,11 +162,11 @@ class DetectionEvaluate(
 
     def reshape_pixels(self, bottom: list[Blob], top: list[Blob]) -> None:
         """The form of Cascade R-CNN."""
-        for i, columns, what in ((0, 7, "the detections"), (1, 8, "the true boxes"), (2, 2, "the sizes of images")):
+        for i, columns, subject in ((0, 7, "the detections"), (1, 8, "the true boxes"), (2, 2, "the sizes of images")):
             shape = bottom[i].shape
             self.need(
                 shape[1:2] == (columns,) and bottom[i].count == columns * shape[0],
-                f"bottom {i}, {what}, must be (N, {columns}), got {shape}",
+                f"bottom {i}, {subject}, must be (N, {columns}), got {shape}",
             )
         p = self.param.detection_evaluate_param
         self.labels = [c for c in range(p.num_classes) if c != p.background_label_id]
@@ -174,9 +174,9 @@ class DetectionEvaluate(
 
     def in_pixels(self, bottom: list[Blob]) -> tuple[np.ndarray, np.ndarray]:
         """Detections and true boxes of Cascade R-CNN's form with the columns of SSD's."""
-        found, real, size = (np.asarray(blob.data).reshape(*blob.shape[:2]) for blob in bottom)
+        labelled, real, size = (np.asarray(blob.data).reshape(*blob.shape[:2]) for blob in bottom)
         self.ratio = size[0] if len(size) else np.ones(2)
-        detections = found[:, [0, 5, 6, 1, 2, 3, 4]]
+        detections = labelled[:, [0, 5, 6, 1, 2, 3, 4]]
         truth = np.column_stack([real[:, 0], real[:, 5], np.zeros(len(real), real.dtype), real[:, 1:5], real[:, 7]])
         return detections, truth
 

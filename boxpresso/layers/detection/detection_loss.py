@@ -49,17 +49,17 @@ class FieldLoss(Layer):
             not (wrong & counts).any(),
             f"labels must be from 0 to {scores.shape[1] - 1}, got {labels.min(initial=0)} to {labels.max(initial=0)}",
         )
-        kept, weight = self.sample(p, scores, probability, labels, plain, truth[:, 5])
-        kept &= counts
+        counted, weight = self.sample(p, scores, probability, labels, plain, truth[:, 5])
+        counted &= counts
         at = np.clip(labels, 0, scores.shape[1] - 1)[:, None]
         likely = np.maximum(np.take_along_axis(probability, at, 1)[:, 0], TINY)
-        number = max(1, int(kept.sum()))
-        self.cross = (probability - (np.arange(scores.shape[1])[:, None, None] == at)) * (kept * weight / number)[
+        number = max(1, int(counted.sum()))
+        self.cross = (probability - (np.arange(scores.shape[1])[:, None, None] == at)) * (counted * weight / number)[
             :, None
         ]
-        confidence = float((-log(likely) * weight)[kept].sum()) / number
+        confidence = float((-log(likely) * weight)[counted].sum()) / number
 
-        objects = self.objects(plain, kept) & counts
+        objects = self.objects(plain, counted) & counts
         wanted = fields.encode(truth[:, 1:5], np.resize(self.fields, (len(truth), 2)), self.stride, self.deviation)
         if self.bounds is not None:
             low, high = self.bounds[:, :, None, None]
@@ -84,15 +84,15 @@ class FieldLoss(Layer):
         """Which places count (M, H, W), and their weights."""
         raise NotImplementedError(f"{self} has no sample")
 
-    def objects(self, labels: np.ndarray, kept: np.ndarray) -> np.ndarray:
+    def objects(self, labels: np.ndarray, counted: np.ndarray) -> np.ndarray:
         """The places whose boxes count."""
         raise NotImplementedError(f"{self} has no objects")
 
-    def balance(self, p: Any, weight: np.ndarray, positive: np.ndarray, kept: np.ndarray, count: int) -> np.ndarray:
+    def balance(self, p: Any, weight: np.ndarray, positive: np.ndarray, counted: np.ndarray, count: int) -> np.ndarray:
         """Weights so that objects have 1 / (1 + bg_multiple) of the whole, and background the rest."""
         share = 1 / (1 + p.bg_multiple)
         for mine, part in ((positive, share), (~positive, 1 - share)):
-            total = float(weight[mine & kept].sum())
+            total = float(weight[mine & counted].sum())
             if total:
                 weight = np.where(mine, weight * (part * count / total), weight)
         return weight
@@ -180,8 +180,8 @@ class DetectionLoss(
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.detection_loss_param
-        given, truth = (np.asarray(blob.data).astype(np.float64) for blob in bottom)
-        loss = self.measure(p, given[:, : p.cls_num], given[:, p.cls_num :], truth, quadratic=not p.bb_smooth)
+        scores, truth = (np.asarray(blob.data).astype(np.float64) for blob in bottom)
+        loss = self.measure(p, scores[:, : p.cls_num], scores[:, p.cls_num :], truth, quadratic=not p.bb_smooth)
         top[0].data[...] = loss.reshape(top[0].shape)
 
     def sample(
@@ -210,13 +210,13 @@ class DetectionLoss(
                     drawn[i, places[best]] = True
         if p.sample_mode not in ("random", "mixture", "bootstrap"):
             drawn = pool
-        kept = positive | drawn.reshape(labels.shape)
+        counted = positive | drawn.reshape(labels.shape)
         weight = np.where(positive & p.iou_weighted, overlap, 1.0)
         if p.pos_neg_weighted:
-            weight = self.balance(p, weight, positive, kept, int(kept.sum()))
-        return kept, weight
+            weight = self.balance(p, weight, positive, counted, int(counted.sum()))
+        return counted, weight
 
-    def objects(self, labels: np.ndarray, kept: np.ndarray) -> np.ndarray:
+    def objects(self, labels: np.ndarray, counted: np.ndarray) -> np.ndarray:
         return np.asarray(labels != 0)
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
@@ -333,7 +333,7 @@ class DetectionGroupLoss(
         if p.neg_ranking_type == "conf_prob":
             rank = 1 - probability[:, 0]
         by_image = [values.reshape(images, plain.size // max(1, images)) for values in (plain, overlap, rank)]
-        kept = np.zeros(by_image[0].shape, bool)
+        counted = np.zeros(by_image[0].shape, bool)
         for i, (label, shared, hard) in enumerate(zip(*by_image)):
             positive, negative = (
                 np.flatnonzero(label > 0),
@@ -351,14 +351,14 @@ class DetectionGroupLoss(
             order = negative[np.argsort(-hard[negative], kind="stable")]
             rest = order[ranked:]
             rest = draws.choice(rest, size=many - ranked, replace=False) if len(rest) > many - ranked else rest
-            kept[i, positive] = kept[i, order[:ranked]] = kept[i, rest] = True
-        drawn, weight = kept.reshape(labels.shape), np.ones(labels.shape)
+            counted[i, positive] = counted[i, order[:ranked]] = counted[i, rest] = True
+        drawn, weight = counted.reshape(labels.shape), np.ones(labels.shape)
         if p.pos_neg_weighted:
             weight = self.balance(p, weight, labels > 0, drawn, int(drawn.sum()))
         return drawn, weight
 
-    def objects(self, labels: np.ndarray, kept: np.ndarray) -> np.ndarray:
-        return np.asarray((labels > 0) & kept)
+    def objects(self, labels: np.ndarray, counted: np.ndarray) -> np.ndarray:
+        return np.asarray((labels > 0) & counted)
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         self.need(not propagate_down[2], "labels have no gradient; set propagate_down: false for bottom 2")

@@ -163,10 +163,10 @@ class DetectionOutput(
         wanted = [("locations", loc, (4 + self.corners) * self.loc_classes), ("scores", conf, self.classes)]
         if len(bottom) == 5:
             wanted += [("objectness", bottom[3], 2), ("first-step locations", bottom[4], 4)]
-        for what, blob, each in wanted:
+        for subject, blob, each in wanted:
             self.need(
                 blob.shape[:1] == (self.batch,) and blob.count == self.batch * self.priors * each,
-                f"the {what} must be (N, {self.priors} * {each}) for {self.priors} priors, got {blob.shape}",
+                f"the {subject} must be (N, {self.priors} * {each}) for {self.priors} priors, got {blob.shape}",
             )
         if ON_DEVICE[self.device.kind]:
             self.on_device.reshape(self.batch, self.priors, self.corners)

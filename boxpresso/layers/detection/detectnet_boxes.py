@@ -39,14 +39,14 @@ class GridBoxes(Layer):
             len(values) == len(self.names) and all(whole),
             f"param_str must be '{', '.join(self.names)}', numbers of which the last may be left out; got {text!r}",
         )
-        self.given: dict[str, float] = dict(zip(self.names, values))
-        self.size = (int(self.given["image_size_x"]), int(self.given["image_size_y"]))
-        self.stride = int(self.given["stride"])
+        self.options: dict[str, float] = dict(zip(self.names, values))
+        self.size = (int(self.options["image_size_x"]), int(self.options["image_size_y"]))
+        self.stride = int(self.options["stride"])
         self.need(
             0 < self.stride <= min(self.size),
             f"a stride of {self.stride} does not fit an image of {self.size[0]}x{self.size[1]}",
         )
-        count = int(self.given["num_classes"])
+        count = int(self.options["num_classes"])
         self.need(len(top) == count, f"has {count} classes and needs a top for each, got {len(top)}")
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
@@ -173,15 +173,15 @@ class ClusterDetections(GridBoxes, type="ClusterDetections", param="python_param
     )  # fmt: skip
 
     def boxes(self, cover: np.ndarray, corners: np.ndarray) -> np.ndarray:
-        given = self.given
-        rows = grid_boxes(cover, corners, self.size, self.stride, given["gridbox_cvg_threshold"])
+        settings = self.options
+        rows = grid_boxes(cover, corners, self.size, self.stride, settings["gridbox_cvg_threshold"])
         rows = rows[np.isfinite(rows).all(1) & (np.abs(rows) < 2**30).all(1)]
         if not rows.any():
             return np.zeros((0, 5))
         whole = np.trunc(np.column_stack([rows[:, :2], rows[:, 2:] - rows[:, :2]])).astype(int)
-        groups = group_rectangles(whole.tolist(), int(given["gridbox_rect_threshold"]), given["gridbox_rect_eps"])
-        kept = [(x, y, x + w, y + h, logarithm(n)) for (x, y, w, h), n in groups if h >= given["min_height"]]
-        return np.array(kept).reshape(-1, 5)
+        groups = group_rectangles(whole.tolist(), int(settings["gridbox_rect_threshold"]), settings["gridbox_rect_eps"])
+        large = [(x, y, x + w, y + h, logarithm(n)) for (x, y, w, h), n in groups if h >= settings["min_height"]]
+        return np.array(large).reshape(-1, 5)
 
 
 class ScoreDetections(Layer, type="ScoreDetections", bottoms=2, tops=1, traits=Trait.CHOOSES_ROWS):
@@ -223,19 +223,21 @@ class ScoreDetections(Layer, type="ScoreDetections", bottoms=2, tops=1, traits=T
         self.no_gradient = True
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
-        truth, found = (self.axes(blob, 3) for blob in bottom)
-        self.need(truth[2] == found[2] == 5, f"its bottoms must have rows of 5, got {truth} and {found}")
-        self.need(truth[0] == found[0], f"its bottoms must be of as many images, got {truth} and {found}")
-        pairs = truth[0] * truth[1] * max(found[1], LEAST)
+        truth, detections = (self.axes(blob, 3) for blob in bottom)
+        self.need(truth[2] == detections[2] == 5, f"its bottoms must have rows of 5, got {truth} and {detections}")
+        self.need(truth[0] == detections[0], f"its bottoms must be of as many images, got {truth} and {detections}")
+        pairs = truth[0] * truth[1] * max(detections[1], LEAST)
         self.need(
             pairs <= PAIRS,
-            f"{truth[0]} images of {truth[1]} true boxes and {found[1]} boxes are too many to compare; give fewer images",
+            f"{truth[0]} images of {truth[1]} true boxes and {detections[1]} boxes are too many to compare; give fewer images",
         )
         top[0].reshape(truth[0], MOST, 5)
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
-        truth, found = (np.array(blob.data, np.float64)[..., :4] for blob in bottom)
-        images = [judged(*(boxes[i][(boxes[i] != 0).any(1)] for boxes in (truth, found))) for i in range(len(truth))]
+        truth, detections = (np.array(blob.data, np.float64)[..., :4] for blob in bottom)
+        images = [
+            judged(*(boxes[i][(boxes[i] != 0).any(1)] for boxes in (truth, detections))) for i in range(len(truth))
+        ]
         out = np.zeros((len(truth), max([MOST, *map(len, images)]), 5))
         for table, rows in zip(out, images):
             table[: len(rows)] = rows

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...device import AnyArray, Blob
 from ..core import Layer, doubt
-from ..core.places import tell
+from ..core.places import numbers_at
 from . import order, suppress
 from .order import MOST_ROWS, Order, Scratch, sortable, starts_of
 
@@ -63,12 +63,12 @@ class DeviceChoice:
         self, best: Order, boxes: AnyArray, threshold: float, limit: int = -1, **rule: Any
     ) -> tuple[AnyArray, AnyArray]:
         """Launches suppression of the listed boxes, and gives what suppress.launch writes: which stay, and how many."""
-        kept, stay = self.scratch("kept", (boxes.shape[0],)), self.scratch("stay", (best.groups,))
+        survivors, stay = self.scratch("kept", (boxes.shape[0],)), self.scratch("stay", (best.groups,))
         suppress.launch(
-            self.device, boxes, best.start, kept, stay, threshold, limit, best.most, self.scratch, suppress.KEPT_WORDS,
+            self.device, boxes, best.start, survivors, stay, threshold, limit, best.most, self.scratch, suppress.KEPT_WORDS,
             **rule,
         )  # fmt: skip
-        return kept, stay
+        return survivors, stay
 
     def starts(self, sizes: AnyArray) -> AnyArray:
         """Launches what finds where the rows of each group start."""
@@ -76,16 +76,18 @@ class DeviceChoice:
         starts_of(self.device, sizes, out)
         return out
 
-    def taken(self, best: Order, kept: AnyArray, stay: AnyArray, labels: int, keep: int) -> AnyArray:
+    def taken(self, best: Order, survivors: AnyArray, stay: AnyArray, labels: int, keep: int) -> AnyArray:
         """Launches what finds where the rows of each group start, of which an image of `labels` groups has `keep`; -1: all."""
         taken = self.scratch("taken", (best.groups,))
-        order.kernels.on(self.device).order_taken(best.groups, best.best, kept, best.start, stay, taken, labels, keep)
+        order.kernels.on(self.device).order_taken(
+            best.groups, best.best, survivors, best.start, stay, taken, labels, keep
+        )
         return self.starts(taken)
 
-    def told(self, top: Blob, at: int, count: int = 1) -> list[int]:
+    def read_numbers(self, top: Blob, at: int, count: int = 1) -> list[int]:
         """Waits for the numbers at flat index `at` of a top. Few rows come with them, so that to read them waits no more."""
         rows: AnyArray = top.data
-        return tell(np.asarray(rows) if rows.nbytes <= WHOLE else rows, at, count)
+        return numbers_at(np.asarray(rows) if rows.nbytes <= WHOLE else rows, at, count)
 
 
 class DeviceRegions(DeviceChoice):
@@ -153,13 +155,13 @@ class DeviceRegions(DeviceChoice):
         decode(boxes, best)
         best.sort(self.device)
         listed, turned = self.listed(best, boxes)
-        kept, out = None, best.start
+        survivors, out = None, best.start
         if self.threshold is not None:
-            kept, stay = self.stay(best, turned, self.threshold, self.each, last=self.last)
+            survivors, stay = self.stay(best, turned, self.threshold, self.each, last=self.last)
             out = self.starts(stay)
         self.count = self.device.part(out, self.images, (1,))
         order.kernels.on(self.device).order_rows(
-            self.rows, listed, best.best, kept, best.start, out, regions, scored, self.each, self.images, self.columns,
+            self.rows, listed, best.best, survivors, best.start, out, regions, scored, self.each, self.images, self.columns,
             wide,
         )  # fmt: skip
-        return best, kept, out
+        return best, survivors, out

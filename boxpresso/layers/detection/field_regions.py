@@ -75,7 +75,7 @@ class FieldRegions(ChoosingThere[DeviceFields]):
         there.launch(*self.maps(bottom), top)
 
     def finish(self, there: DeviceFields, bottom: list[Blob], top: list[Blob]) -> None:
-        if not self.shape_as_told(top, there.rows):
+        if not self.shape_by_count(top, there.rows):
             warn_of_nan(self, bottom)
 
     def forward_host(self, bottom: list[Blob], top: list[Blob]) -> None:

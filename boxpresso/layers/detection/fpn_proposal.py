@@ -112,11 +112,11 @@ class FPNProposal(
             images, _, height, width = self.axes(score, 4, f"the scores of level {level}")
             count = len(anchors)
             self.need(images == 1, f"takes one image at a time, got {images}")
-            for what, blob, each in (("scores", score, 2), ("offsets", offset, 4)):
+            for subject, blob, each in (("scores", score, 2), ("offsets", offset, 4)):
                 wanted = (1, each * count, height, width)
                 self.need(
                     blob.shape == wanted,
-                    f"the {what} of level {level} must be {wanted} for {count} anchors, got {blob.shape}",
+                    f"the {subject} of level {level} must be {wanted} for {count} anchors, got {blob.shape}",
                 )
         self.need(info.shape[:1] == (1,) and info.count >= 3, f"im_info must be (1, 3), got {info.shape}")
         self.shape(top, 1)  # forward knows how many there are
@@ -159,7 +159,7 @@ class FPNProposal(
         if self.sorted_there is not None:
             count = self.sorted_there.finish(top)
         else:
-            count = self.shape_as_told(top, self.on_device.rows)
+            count = self.shape_by_count(top, self.on_device.rows)
         if not count:
             warn_of_nan(self, bottom)
 

@@ -64,13 +64,13 @@ class DeviceFrcnn(DeviceChoice):
         best.sort(self.device)
         bound.frcnn_boxes(listed, regions, offsets, size, best.order, best.start, boxes, self.regions)
         bound.frcnn_foreign(1, regions, foreign, self.regions)
-        kept, stay = self.stay(best, boxes, self.least, last=1)
-        out = self.taken(best, kept, stay, self.classes, self.keep)
-        bound.frcnn_rows(listed, best.best, boxes, kept, best.start, out, foreign, top.data, self.regions)
+        survivors, stay = self.stay(best, boxes, self.least, last=1)
+        out = self.taken(best, survivors, stay, self.classes, self.keep)
+        bound.frcnn_rows(listed, best.best, boxes, survivors, best.start, out, foreign, top.data, self.regions)
 
     def finish(self, top: Blob) -> tuple[int, bool]:
         """Gives the top its shape, and says how many detections there are, and whether a region is of another image."""
         top.reshape(self.rows + 2, 7, 1, 1)
-        count, foreign = self.told(top, 7 * (self.rows + 1), 2)
+        count, foreign = self.read_numbers(top, 7 * (self.rows + 1), 2)
         top.reshape(1 + count, 7, 1, 1)
         return count, bool(foreign)

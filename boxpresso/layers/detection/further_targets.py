@@ -189,11 +189,11 @@ class ViewpointProposalTarget(
         self.need(isinstance(self.bins, int) and self.bins > 0, f"viewp_bins must be above 0, got {self.bins!r}")
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
-        for i, columns, what in ((0, 5, "the regions"), (1, 6, "the true boxes")):
+        for i, columns, subject in ((0, 5, "the regions"), (1, 6, "the true boxes")):
             shape = bottom[i].shape
             self.need(
                 shape[1:2] == (columns,) and bottom[i].count == shape[0] * columns,
-                f"bottom {i}, {what}, must be (R, {columns}), got {shape}",
+                f"bottom {i}, {subject}, must be (R, {columns}), got {shape}",
             )
         each = 4 * self.classes
         for blob, few in zip(top, (5, 1, each, each, each, 1, self.bins * self.classes)):
@@ -447,8 +447,8 @@ def extents(layer: Layer, instances: np.ndarray) -> tuple[np.ndarray, np.ndarray
 
 def united(numbers: np.ndarray, boxes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Each number but 0, NaN and infinity once, and the box around all that have it."""
-    some = np.flatnonzero((numbers != 0) & np.isfinite(numbers))
-    order = some[np.argsort(numbers[some], kind="stable")]
+    valid = np.flatnonzero((numbers != 0) & np.isfinite(numbers))
+    order = valid[np.argsort(numbers[valid], kind="stable")]
     numbers, boxes = numbers[order], boxes[order]
     starts = np.flatnonzero(np.append(True, numbers[1:] != numbers[:-1])[: len(numbers)])
     if not len(starts):

@@ -69,10 +69,10 @@ def choose(
         regions = np.concatenate([regions, truth[:, :5]])
     layer.need_pairs("overlaps of regions and true boxes", len(regions) * len(truth))
     matched, most = np.zeros(len(regions), int), np.zeros(len(regions))
-    for some in blocks(len(regions), len(truth)) if len(truth) else ():
-        shared = iou(regions[some, None, 1:5], truth[:, 1:5], last=1)
-        shared = np.where(regions[some, None, 0] == truth[:, 0], shared, -1)
-        matched[some], most[some] = shared.argmax(1), np.maximum(shared.max(1), 0)
+    for block in blocks(len(regions), len(truth)) if len(truth) else ():
+        shared = iou(regions[block, None, 1:5], truth[:, 1:5], last=1)
+        shared = np.where(regions[block, None, 0] == truth[:, 0], shared, -1)
+        matched[block], most[block] = shared.argmax(1), np.maximum(shared.max(1), 0)
     front = most >= np.float32(p.fg_thr) if len(truth) else np.zeros(len(regions), bool)
     ignored = truth[matched, 6] != 0 if len(truth) else np.zeros(len(regions), bool)
     back = ~front & (most >= np.float32(p.bg_thr_lw)) & (most < np.float32(p.bg_thr_hg))

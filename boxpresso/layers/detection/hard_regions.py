@@ -97,8 +97,8 @@ class HardRegions(
             self.need(
                 bottom[i].count == bottom[1].count, f"bottom {i} must be {bottom[1].shape}, got {bottom[i].shape}"
             )
-        for blob, given in zip(top, bottom[2:]):
-            blob.reshape(min(rows[0], self.settings["batch_size"]), *given.shape[1:])
+        for blob, source in zip(top, bottom[2:]):
+            blob.reshape(min(rows[0], self.settings["batch_size"]), *source.shape[1:])
 
     def losses(self, bottom: list[Blob]) -> np.ndarray:
         """The loss of each region; NaN is the greatest."""
@@ -116,9 +116,9 @@ class HardRegions(
             )
         loss = -log(np.maximum(chances[np.arange(rows), labels.astype(int)], LEAST))
         if len(bottom) > 4:
-            given, wanted, inside, outside = values
+            predicted, wanted, inside, outside = values
             with np.errstate(invalid="ignore", over="ignore"):
-                apart = np.abs(np.where(inside != 0, inside * (given - wanted), 0))
+                apart = np.abs(np.where(inside != 0, inside * (predicted - wanted), 0))
                 each = np.where(apart < 1, apart * apart / 2, apart - 0.5)
                 loss = loss + np.where(labels > 0, (outside * each * (inside != 0)).sum(1), 0)
         return np.where(np.isnan(loss), np.inf, loss)
@@ -130,16 +130,16 @@ class HardRegions(
         if s["ohem_use_nms"]:
             regions = np.asarray(bottom[2].data).reshape(rows, 5)
             groups = np.column_stack([regions[:, 0], np.asarray(bottom[3].data).reshape(-1)])
-            kept = [np.zeros(0, int)]
+            chosen = [np.zeros(0, int)]
             for group in np.unique(groups, axis=0):
                 mine = np.flatnonzero((groups == group).all(1))
                 order = mine[best(loss[mine])]
-                kept.append(order[suppress.suppress_boxes(self.device, regions[order, 1:], s["ohem_nms_thresh"])])
-            stay = np.sort(np.concatenate(kept))
+                chosen.append(order[suppress.suppress_boxes(self.device, regions[order, 1:], s["ohem_nms_thresh"])])
+            stay = np.sort(np.concatenate(chosen))
         hard = stay[best(loss[stay], s["batch_size"])]
-        for blob, given in zip(top, bottom[2:]):
-            blob.reshape(len(hard), *given.shape[1:])
-            blob.data[...] = np.asarray(given.data)[hard]
+        for blob, source in zip(top, bottom[2:]):
+            blob.reshape(len(hard), *source.shape[1:])
+            blob.data[...] = np.asarray(source.data)[hard]
 
     def allow_force_backward(self, index: int) -> bool:
         return False

@@ -89,13 +89,13 @@ class MaskedTargets(RegionTargets):
         if not objects:
             return
         self.need(scale > 0, f"im_info gives the scale {scale:g}; it must be above 0")
-        given = np.asarray(masks.data).reshape(prod(masks.shape[:-2]), *masks.shape[-2:])
-        shapes = np.asarray(sizes.data).reshape(len(given), -1)[:, :2].astype(int)
+        pixels = np.asarray(masks.data).reshape(prod(masks.shape[:-2]), *masks.shape[-2:])
+        shapes = np.asarray(sizes.data).reshape(len(pixels), -1)[:, :2].astype(int)
         boxes = sane(regions[:objects, 1:5].astype(np.float64) / scale, self)
         true = sane(truth[matched[:objects], :4].astype(np.float64) / scale, self)
         for i in range(objects):
             mine = int(matched[i])
-            mask = given[mine][: shapes[mine, 0], : shapes[mine, 1]]
+            mask = pixels[mine][: shapes[mine, 0], : shapes[mine, 1]]
             values[i, 0] = resized(pasted(boxes[i], true[i], mask), side, side) >= BINARIZE
             info[i] = [mine, *shapes[mine], labels[i], *boxes[i], *true[i]]
 

@@ -88,10 +88,10 @@ class MNCProposal(
     def launch(self, there: DeviceProposals, bottom: list[Blob], top: list[Blob]) -> None:
         scores, offsets, info = bottom
         self.shape(top, there.rows + 1)
-        best, kept, out = there.launch([scores], [offsets], info, top[0].data, None)
+        best, survivors, out = there.launch([scores], [offsets], info, top[0].data, None)
         self.taken = there.scratch("taken", (there.rows,))
         proposal_device.kernels.on(self.device).proposal_numbers(
-            there.rows, best.order, kept, out, self.taken, top[1].data if len(top) > 1 else None
+            there.rows, best.order, survivors, out, self.taken, top[1].data if len(top) > 1 else None
         )
 
     def told_of(self, scores: np.ndarray) -> np.ndarray:
@@ -161,7 +161,7 @@ class MNCAnchorTarget(AnchorTargets, type="MNCAnchorTarget", param="python_param
     """
 
     def targets(self, bottom: list[Blob], every: np.ndarray) -> list[np.ndarray]:
-        self.told = [(np.asarray(bottom[i].data).reshape(-1), label) for i, label in ((4, 0), (3, 1))]
+        self.labelled = [(np.asarray(bottom[i].data).reshape(-1), label) for i, label in ((4, 0), (3, 1))]
         return super().targets(bottom, every)
 
     def inside(self, every: np.ndarray, info: np.ndarray) -> np.ndarray:
@@ -170,7 +170,7 @@ class MNCAnchorTarget(AnchorTargets, type="MNCAnchorTarget", param="python_param
 
     def label(self, shared: np.ndarray, turn: np.ndarray, ignored: np.ndarray) -> np.ndarray:
         labels = super().label(shared, turn, ignored)
-        for numbers, label in self.told:
+        for numbers, label in self.labelled:
             labels[np.isin(self.at, numbers)] = label
         return labels
 

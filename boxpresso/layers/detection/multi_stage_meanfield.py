@@ -170,12 +170,12 @@ class MultiStageMeanfield(
             return
         channels, points = self.channels, self.points
         pictures = np.asarray(bottom[2].data, np.float64).reshape(self.images, 3, points)
-        kept = [self.device.empty((self.plane,), self.dtype) for _ in range(self.iterations - 1)]
+        planes = [self.device.empty((self.plane,), self.dtype) for _ in range(self.iterations - 1)]
         diff, soft_diff, filtered = (self.device.empty((self.plane,), self.dtype) for _ in range(3))
         for image in range(self.images):
             near, near_norm, alike, norm = lattices = self.lattices(pictures[image])
             unary, first = self.of(bottom[0].data, image), self.of(bottom[1].data, image)
-            before = [first, *kept]  # the q that each iteration begins with
+            before = [first, *planes]  # the q that each iteration begins with
             for i in range(self.iterations - 1):
                 self.step(unary, before[i], before[i + 1], *lattices)
             diff[...] = self.of(top[0].diff, image).reshape(-1)

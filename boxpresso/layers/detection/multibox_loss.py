@@ -126,10 +126,10 @@ class MultiBoxLoss(
         loc, conf, prior, truth = bottom
         self.batch, self.priors = (loc.shape or (1,))[0], prior.count // 8
         self.need(prior.shape[:2] == (1, 2), f"bottom 2, the priors, must be (1, 2, P * 4), got {prior.shape}")
-        for what, blob, each in (("locations", loc, 4 * self.loc_classes), ("scores", conf, self.classes)):
+        for subject, blob, each in (("locations", loc, 4 * self.loc_classes), ("scores", conf, self.classes)):
             self.need(
                 blob.shape[:1] == (self.batch,) and blob.count == self.batch * self.priors * each,
-                f"the {what} must be (N, {self.priors} * {each}) for {self.priors} priors, got {blob.shape}",
+                f"the {subject} must be (N, {self.priors} * {each}) for {self.priors} priors, got {blob.shape}",
             )
         self.need(truth.shape[-1:] == (8,), f"bottom 3, the ground truth, must be (1, 1, G, 8), got {truth.shape}")
         self.score_loss = self.device.empty((self.batch * self.priors,), self.dtype)
@@ -330,14 +330,14 @@ class MultiBoxLoss(
                 self.smooth,
             )  # fmt: skip
         if propagate_down[1]:
-            rows, scores, given, wanted = self.batch * self.priors, bottom[1].data, top[0].diff, bottom[1].diff
+            rows, scores, loss_diff, wanted = self.batch * self.priors, bottom[1].data, top[0].diff, bottom[1].diff
             if self.p.conf_loss_type == self.p.LOGISTIC:
                 self.kernels.multibox_logistic_backward(
-                    rows, scores, self.label, self.target, given, wanted, self.classes, 1 / self.divisor
+                    rows, scores, self.label, self.target, loss_diff, wanted, self.classes, 1 / self.divisor
                 )
             else:
                 self.kernels.multibox_softmax_backward(
-                    rows, scores, self.label, given, wanted, self.classes, 1 / self.divisor
+                    rows, scores, self.label, loss_diff, wanted, self.classes, 1 / self.divisor
                 )
 
     def allow_force_backward(self, index: int) -> bool:

@@ -60,14 +60,14 @@ class DeviceNMS(DeviceChoice):
             listed = scratch("listed", (count, self.columns), self.dtype)
             steps = (1, count) if self.turned else (self.columns, 1)
             bound.nms_listed(count * self.columns, boxes, order, listed, self.columns, *steps)
-        kept, stay = scratch("kept", (count,)), scratch("stay", (1,))
+        survivors, stay = scratch("kept", (count,)), scratch("stay", (1,))
         suppress.launch(
-            device, listed, self.starts_of_all, kept, stay, self.least, self.rows, count, scratch, suppress.KEPT_WORDS,
+            device, listed, self.starts_of_all, survivors, stay, self.least, self.rows, count, scratch, suppress.KEPT_WORDS,
             last=1,
         )  # fmt: skip
-        bound.nms_rows(self.rows, order, kept, stay, top.data, self.rows)
+        bound.nms_rows(self.rows, order, survivors, stay, top.data, self.rows)
 
     def finish(self, top: Blob) -> None:
         """Gives the top its shape."""
         top.reshape(self.rows + 1)
-        top.reshape(*self.told(top, self.rows))
+        top.reshape(*self.read_numbers(top, self.rows))

@@ -125,8 +125,8 @@ class Proposal(
         p = self.param.proposal_param
         for name in OTHERS:
             seen = getattr(p, name)
-            told = len(seen) if hasattr(seen, "__len__") else p.HasField(name)
-            self.need(not told, f"proposal_param: {name} is another program's Proposal, which is not supported")
+            listed = len(seen) if hasattr(seen, "__len__") else p.HasField(name)
+            self.need(not listed, f"proposal_param: {name} is another program's Proposal, which is not supported")
         defaults: dict[str, Any] = {
             "feat_stride": 16, "scales": (8, 16, 32), "ratios": self.ratios, "angles": self.angles, "base_size": 16,
             **limits(self.phase == "TRAIN"),
@@ -154,9 +154,9 @@ class Proposal(
             self.need(isinstance(s[name], (int, float)) and s[name] > 0, f"{name} must be above 0, got {s[name]!r}")
         for name in ("rpn_pre_nms_top_n", "rpn_post_nms_top_n", "rpn_nms_thresh", "rpn_min_size"):
             self.need(isinstance(s[name], (int, float)), f"{name} must be a number, got {s[name]!r}")
-        told = given_names(self) | ({"scales"} if p.scale else set()) | ({"ratios"} if p.ratio else set())
+        listed = given_names(self) | ({"scales"} if p.scale else set()) | ({"ratios"} if p.ratio else set())
         channels = bottom[0].shape[1] if len(bottom[0].shape) > 1 else 0
-        self.anchors = choose_anchors(self, self.boxes, s, channels, told, away if cpp else np.round)
+        self.anchors = choose_anchors(self, self.boxes, s, channels, listed, away if cpp else np.round)
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         scores, offsets, info = bottom
@@ -197,7 +197,7 @@ class Proposal(
         there.launch([scores], [offsets], info, top[0].data, top[1].data if len(top) > 1 else None)
 
     def finish(self, there: DeviceProposals, bottom: list[Blob], top: list[Blob]) -> None:
-        if not self.shape_as_told(top, there.rows):
+        if not self.shape_by_count(top, there.rows):
             warn_of_nan(self, bottom)
 
     def forward_host(self, bottom: list[Blob], top: list[Blob]) -> None:

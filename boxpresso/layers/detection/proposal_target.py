@@ -146,11 +146,11 @@ class ProposalTarget(
 
     def reshape_grouped(self, bottom: list[Blob], top: list[Blob]) -> None:
         """The shapes of MS-CNN's layer, with one row until forward knows how many there are."""
-        for i, (what, least, most) in enumerate((("regions", 5, 5), ("true boxes", 7, 8))):
+        for i, (subject, least, most) in enumerate((("regions", 5, 5), ("true boxes", 7, 8))):
             shape = (*bottom[i].shape, 1, 1)[:2]
             self.need(
                 least <= shape[1] <= most and bottom[i].count == shape[0] * shape[1],
-                f"bottom {i}, the {what}, must be (R, {least}), got {bottom[i].shape}",
+                f"bottom {i}, the {subject}, must be (R, {least}), got {bottom[i].shape}",
             )
         each = 4 * self.places
         for blob, few in zip(top, (5, 1, each, each, each, group_target.COLUMNS, 1)):

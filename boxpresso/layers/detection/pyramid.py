@@ -20,8 +20,8 @@ CANONICAL = 224.0  # a region of that size belongs to level 4
 
 def strides(layer: Layer, settings: dict[str, Any], levels: int) -> list[int]:
     """The stride of each level, of the setting feat_strides or feat_stride. Raises LayerError for another number of them."""
-    given = settings["feat_strides"] or settings["feat_stride"] or (4, 8, 16, 32, 64)
-    result = [int(stride) for stride in np.atleast_1d(given)]
+    strides = settings["feat_strides"] or settings["feat_stride"] or (4, 8, 16, 32, 64)
+    result = [int(stride) for stride in np.atleast_1d(strides)]
     layer.need(
         len(result) == levels and min(result) > 0,
         f"feat_strides must be one number above 0 for each of {levels} levels, got {result}",
@@ -38,10 +38,10 @@ def level_anchors(of: Sequence[int], settings: dict[str, Any], module: bool, cou
     With `module` they are those of makefile/frcnn: by scale, then ratio, cut to whole numbers; a scale multiplies the width and
     height that the last ratio of the scale before left, as that program does.
     """
-    scales = settings["anchor_scales"] or settings["scales"] or ((8, 16) if module else (16, 32))
+    own_scales = settings["anchor_scales"] or settings["scales"]
+    scales = own_scales or ((8, 16) if module else (16, 32))
     ratios = settings["anchor_ratios"] or settings["ratios"]
-    given = settings["anchor_scales"] or settings["scales"]
-    if not given and 0 < count < len(scales) * len(ratios) and count % len(ratios) == 0:
+    if not own_scales and 0 < count < len(scales) * len(ratios) and count % len(ratios) == 0:
         scales = scales[: count // len(ratios)]
     if not module:
         return [Upright.anchors(stride, ratios, scales) for stride in of]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ...device import UNFUSED, AnyArray, Blob, Kernels
 from ..core import Layer
-from ..core.places import tell
+from ..core.places import numbers_at
 from . import order, pyramid
 from .order import MOST_ROWS, Order, Scratch, sortable
 
@@ -74,7 +74,7 @@ class DeviceLevels:
     def finish(self, top: Sequence[Blob]) -> int:
         """Gives the tops their shapes, and says how many regions there are."""
         self.shape(top[:1], [self.with_tail(self.rows)])
-        regions, *rows = tell(top[0].data, self.tail(), 2 + self.levels)
+        regions, *rows = numbers_at(top[0].data, self.tail(), 2 + self.levels)
         self.shape(top, rows)
         return regions
 

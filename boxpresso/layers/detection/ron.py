@@ -69,15 +69,15 @@ class RONDetection(Layer, type="RONDetection", param="python_param", bottoms=3, 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.no_gradient = True
         s = settings(self, {"stride_scale_numcls": (), "base_size": 32, "ratios": RON_RATIOS})
-        given = s["stride_scale_numcls"]
-        numbers = given.split(",") if isinstance(given, str) else given
+        listed = s["stride_scale_numcls"]
+        numbers = listed.split(",") if isinstance(listed, str) else listed
         try:
             values = [float(number) for number in numbers]
         except (TypeError, ValueError):
             values = []
         self.need(
             len(values) == 3 and min(values) > 0 and values[2] >= 2,
-            f"param_str must give stride_scale_numcls, three numbers such as 64,7,21; got {given!r}",
+            f"param_str must give stride_scale_numcls, three numbers such as 64,7,21; got {listed!r}",
         )
         self.stride, scale, self.classes = values[0], values[1], int(values[2])
         self.anchors = Upright.anchors(s["base_size"], s["ratios"], (scale, scale + 1))

@@ -32,15 +32,15 @@ class RONTargets(Layer):
             self.line: (), "base_size": 32, "ratios": RON_RATIOS, "fg_fraction": 0.25, "bg_thresh_hi": 0.3, **self.further,
         }  # fmt: skip
         s = self.settings = settings(self, defaults)
-        given = s[self.line]
-        parts = given.split(",") if isinstance(given, str) else given
+        numbers = s[self.line]
+        parts = numbers.split(",") if isinstance(numbers, str) else numbers
         try:
             values = [float(part) for part in parts]
         except (TypeError, ValueError):
             values = []
         self.need(
             len(values) == self.numbers and min(values) >= 0 and values[0] > 0 and values[1] > 0,
-            f"param_str must give {self.line}, {self.numbers} numbers such as 64,7,32,256; got {given!r}",
+            f"param_str must give {self.line}, {self.numbers} numbers such as 64,7,32,256; got {numbers!r}",
         )
         self.stride, scale, self.border, self.most = values[:4]
         self.need(0 < s["fg_fraction"] <= 1, f"fg_fraction must be above 0 and at most 1, got {s['fg_fraction']}")

@@ -8,7 +8,7 @@ from math import prod
 import numpy as np
 
 from ...device import AnyArray, Blob, Kernels
-from ..core.places import told
+from ..core.places import number_at
 from . import order as ordered
 from .choosing import Choosing
 from .order import MOST_ROWS, ON_DEVICE, Order, Scratch, sortable
@@ -113,7 +113,7 @@ class ScaleRoute(Choosing, type="ScaleRoute", param="scale_route_param", bottoms
 
     def forward_finish(self, bottom: list[Blob], top: list[Blob]) -> None:
         top[0].reshape(self.rows + 1, *bottom[0].shape[1:])
-        count = told(top[0].data, self.rows * bottom[0].shape[1])
+        count = number_at(top[0].data, self.rows * bottom[0].shape[1])
         for blob, out in zip(bottom, top):
             out.reshape(count, *blob.shape[1:])
 

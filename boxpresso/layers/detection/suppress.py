@@ -85,12 +85,12 @@ def suppress_rows(
     if not count:
         return np.zeros(0, np.intp)
     starts = np.array([0, count]) if starts is None else np.asarray(starts)
-    kept, most = device.empty((count,), np.int32), int(np.diff(starts).max())
+    survivors, most = device.empty((count,), np.int32), int(np.diff(starts).max())
     launch(
-        device, boxes, device.table(starts), kept, None, threshold, limit, most, lambda _, *a: device.empty(*a),
+        device, boxes, device.table(starts), survivors, None, threshold, limit, most, lambda _, *a: device.empty(*a),
         MOST_WORDS, last=last, eta=eta, above=above,
     )  # fmt: skip
-    indices = np.asarray(kept)
+    indices = np.asarray(survivors)
     return indices[indices >= 0].astype(np.intp)
 
 
@@ -98,7 +98,7 @@ def launch(
     device: Device,
     boxes: AnyArray,
     starts: AnyArray,
-    kept: AnyArray,
+    survivors: AnyArray,
     stay: AnyArray | None,
     threshold: float,
     limit: int,
@@ -144,19 +144,19 @@ def launch(
         stay = room("stayed", (groups,), np.int32) if stay is None and across > tile else stay
         for begin in range(0, max(across, 1), tile):
             end = min(begin + tile, across)
-            bound.suppress_chosen(groups, words, starts, gone, kept, stay, limit, count, across, begin, end)
+            bound.suppress_chosen(groups, words, starts, gone, survivors, stay, limit, count, across, begin, end)
             if end < across:
                 bound.suppress_behind(groups * (across - end), words, starts, gone, count, across, begin, end)
         return
     if labels is not None:
         raise KernelError("suppression by labels: there are too many boxes for the words of all their pairs")
     if rotated:
-        bound.suppress_rotated(groups, boxes, starts, kept, stay, limit, threshold)
+        bound.suppress_rotated(groups, boxes, starts, survivors, stay, limit, threshold)
     elif bits:
-        bound.suppress_chunks(groups, boxes, starts, kept, stay, limit, last, threshold, int(above))
+        bound.suppress_chunks(groups, boxes, starts, survivors, stay, limit, last, threshold, int(above))
     else:
         numbers = room("numbers", (kernels.constants["ROOM"] * count,), boxes.dtype)
-        bound.suppress_upright(groups, boxes, starts, numbers, kept, stay, limit, last, threshold, eta, int(above))
+        bound.suppress_upright(groups, boxes, starts, numbers, survivors, stay, limit, last, threshold, eta, int(above))
 
 
 def compares_pairs(device: Device, count: int, most: int, most_words: int) -> bool:

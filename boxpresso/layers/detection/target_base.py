@@ -101,11 +101,11 @@ class RegionTargets(Layer, traits=Trait.CHOOSES_ROWS):
     def check_bottoms(self, bottom: list[Blob]) -> None:
         """Raises LayerError for regions or true boxes of another shape."""
         columns = self.boxes.columns
-        for i, what in ((0, "the regions"), (1, "the true boxes")):
+        for i, subject in ((0, "the regions"), (1, "the true boxes")):
             shape = (*bottom[i].shape, 1, 1)[:2]
             self.need(
                 len(bottom[i].shape) >= 2 and shape[1] == columns + 1 and bottom[i].count == shape[0] * shape[1],
-                f"bottom {i}, {what}, must be (R, {columns + 1}), got {bottom[i].shape}",
+                f"bottom {i}, {subject}, must be (R, {columns + 1}), got {bottom[i].shape}",
             )
 
     def most_rows(self, bottom: Sequence[Blob]) -> int:

@@ -91,11 +91,11 @@ class DeviceYolo(DeviceChoice):
         best.sort(self.device)
         listed, _ = self.listed(best, boxes, self.classes)
         least = suppress.least_overlap(float(np.float32(self.p.nms_threshold)), self.dtype)
-        kept, stay = self.stay(best, listed, least)
+        survivors, stay = self.stay(best, listed, least)
         out = self.starts(stay)
         rows = kernels.struct("Rows", images=images, places=self.places, most=best.most, classes=self.classes)
         kernels.on(self.device).yolo_rows(
-            max(self.rows, images), best.best, listed, best.order, kept, best.start, out, best.sums, labels, top.data,
+            max(self.rows, images), best.best, listed, best.order, survivors, best.start, out, best.sums, labels, top.data,
             rows,
         )  # fmt: skip
 
@@ -105,6 +105,6 @@ class DeviceYolo(DeviceChoice):
         Returns None where an image has more scores than were listed.
         """
         top.reshape(1, 1, self.rows + 1, 7)
-        count, more = self.told(top, 7 * self.rows, 2)
+        count, more = self.read_numbers(top, 7 * self.rows, 2)
         top.reshape(1, 1, count or self.images, 7)
         return None if more else count

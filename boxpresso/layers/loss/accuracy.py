@@ -69,8 +69,8 @@ class Accuracy(
     kernels = Kernels("accuracy.cu")
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
-        given = self.param.HasField("eltwise_accuracy_param")
-        self.given = p = self.param.eltwise_accuracy_param if given else self.param.accuracy_param
+        eltwise = self.param.HasField("eltwise_accuracy_param")
+        self.options = p = self.param.eltwise_accuracy_param if eltwise else self.param.accuracy_param
         self.need(not p.min_is_better, "accuracy_param: min_is_better of a fork is not supported; remove it")
         self.need(p.top_k > 0, f"top_k must be at least 1, got {p.top_k}")
         self.ignored = sorted(set(p.ignore_label))
@@ -78,7 +78,7 @@ class Accuracy(
         self.result = self.device.empty((1,), self.dtype)
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
-        p, shape = self.given, bottom[0].shape
+        p, shape = self.options, bottom[0].shape
         axis = self.axis(bottom[0], p.axis)
         outer, self.channels, self.inner = prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :])
         self.positions = outer * self.inner
@@ -97,7 +97,7 @@ class Accuracy(
         label, kernels = bottom[1].data, self.kernels
         kernels.ranks(
             self.positions, bottom[0].data, label, self.right, self.channels, self.inner,
-            self.given.top_k, self.ignored_table, len(self.ignored),
+            self.options.top_k, self.ignored_table, len(self.ignored),
         )  # fmt: skip
         kernels.share(1, self.right, top[0].data, self.result, self.positions)
         if self.device.kind != "cpu":

@@ -85,7 +85,7 @@ class CTCGreedyDecoder(Layer, type="CTCGreedyDecoder", param="ctc_decoder_param"
             self.device.empty((self.batch, size), np.int32) for size in (self.steps, self.steps, table)
         )
         self.lengths = [self.device.empty((self.batch,), np.int32) for _ in range(2)]
-        self.told = self.device.empty((self.batch, 4), np.float64)
+        self.edits = self.device.empty((self.batch, 4), np.float64)
         self.means = self.device.empty((6,), self.dtype)
         self.form = self.kernels.struct(
             "Sequences", steps=self.steps, batch=self.batch, classes=classes, blank=blank,
@@ -100,7 +100,7 @@ class CTCGreedyDecoder(Layer, type="CTCGreedyDecoder", param="ctc_decoder_param"
         if self.accuracy is not None:
             kernels.given_words(self.batch, bottom[2].data, self.wanted, wanted, self.steps, 1, 1, 0)
             kernels.edits(
-                self.batch, self.seen, seen, self.wanted, wanted, self.table, self.told, self.steps, self.steps
+                self.batch, self.seen, seen, self.wanted, wanted, self.table, self.edits, self.steps, self.steps
             )
-            kernels.sequence_means(1, self.told, self.means, self.batch)
+            kernels.sequence_means(1, self.edits, self.means, self.batch)
             self.accuracy.data[...] = self.device.part(self.means, 5, (1, 1, 1, 1))

@@ -101,9 +101,9 @@ class FocalLoss(
             softmax.forward(self.device, bottom[0].data, self.probability.data, *self.shape)
         if len(top) > 1:
             self.pass_on_data(self.probability, top[1])
-        p, given = self.param.focal_loss_param, np.asarray(bottom[1].data).reshape(outer, 1, inner)
-        self.truth = np.trunc(np.nan_to_num(given, nan=-1.0, posinf=-1, neginf=-1)).astype(np.int64)
-        self.counts = np.ones(given.shape, bool) if self.ignored is None else self.truth != self.ignored
+        p, labels = self.param.focal_loss_param, np.asarray(bottom[1].data).reshape(outer, 1, inner)
+        self.truth = np.trunc(np.nan_to_num(labels, nan=-1.0, posinf=-1, neginf=-1)).astype(np.int64)
+        self.counts = np.ones(labels.shape, bool) if self.ignored is None else self.truth != self.ignored
         if (self.counts & ((self.truth < 0) | (self.truth >= channels))).any():
             refuse_label(self, bottom[1].data, channels, self.ignored)
         whole = np.asarray(self.probability.data).reshape(self.shape).astype(np.float64)

@@ -147,13 +147,13 @@ class InfogainLoss(
         if not propagate_down[0]:
             return
         outer, channels, inner = self.sizes
-        data, given = self.operands(bottom), (top[0].diff, self.sum.result)
+        data, loss_diff = self.operands(bottom), (top[0].diff, self.sum.result)
         sums = None
         if self.scores:
             sums = self.row_sums
             self.kernels.sum_rows(channels, data[2], sums)
         blocks = outer * channels if inner else 0
-        self.kernels.gains_backward(blocks, *data, sums, *given, bottom[0].diff, channels, inner, *self.ignored)
+        self.kernels.gains_backward(blocks, *data, sums, *loss_diff, bottom[0].diff, channels, inner, *self.ignored)
 
     def allow_force_backward(self, index: int) -> bool:
         return index == 0

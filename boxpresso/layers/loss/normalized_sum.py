@@ -40,9 +40,9 @@ def refuse_label(layer: Layer, label: AnyArray, channels: int, ignored: int | No
     refuse_found(layer, np.array([at, labels[at], channels], np.float64))
 
 
-def refuse_found(layer: Layer, found: Numbers) -> None:
+def refuse_found(layer: Layer, refusal: Numbers) -> None:
     """The same, for one that a kernel has found: its place, its value, and the number of channels."""
-    at, label, channels = int(found[0]), float(found[1]), int(found[2])
+    at, label, channels = int(refusal[0]), float(refusal[1]), int(refusal[2])
     layer.need(False, f"label {label:g} at {at} is none of the {channels} channels, 0 to {channels - 1}")
 
 

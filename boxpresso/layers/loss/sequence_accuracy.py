@@ -93,7 +93,7 @@ class SequenceAccuracy(
             self.device.empty((self.batch, size), np.int32) for size in (self.steps, self.most, max(1, table))
         )
         self.lengths = [self.device.empty((self.batch,), np.int32) for _ in range(2)]
-        self.told = self.device.empty((self.batch, 4), np.float64)
+        self.edits = self.device.empty((self.batch, 4), np.float64)
         self.means = self.device.empty((6,), self.dtype)
         self.form = self.kernels.struct(
             "Sequences",
@@ -106,14 +106,14 @@ class SequenceAccuracy(
         )
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
-        kernels, (seen, wanted), given = self.kernels, self.lengths, bottom[0].data
+        kernels, (seen, wanted), scores = self.kernels, self.lengths, bottom[0].data
         if self.scores:
-            kernels.greedy_words(self.batch, given, None, self.seen, seen, None, self.form)
+            kernels.greedy_words(self.batch, scores, None, self.seen, seen, None, self.form)
         else:
-            kernels.given_words(self.batch, given, self.seen, seen, self.steps, 1, 0, self.blank)
+            kernels.given_words(self.batch, scores, self.seen, seen, self.steps, 1, 0, self.blank)
         kernels.given_words(self.batch, bottom[1].data, self.wanted, wanted, self.most, not self.scores, 0, self.blank)
         table = self.table if len(top) > 1 else None
-        kernels.edits(self.batch, self.seen, seen, self.wanted, wanted, table, self.told, self.steps, self.most)
-        kernels.sequence_means(1, self.told, self.means, self.batch)
+        kernels.edits(self.batch, self.seen, seen, self.wanted, wanted, table, self.edits, self.steps, self.most)
+        kernels.sequence_means(1, self.edits, self.means, self.batch)
         for blob, (first, size) in zip(top, ((0, 1), (1, 3), (4, 1))):
             blob.data[...] = self.device.part(self.means, first, (size,) if blob.shape else ())

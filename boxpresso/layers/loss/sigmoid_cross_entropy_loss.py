@@ -102,8 +102,8 @@ class SigmoidCrossEntropyLoss(
         if propagate_down[0]:
             weights = bottom[2].data if self.weighted else None
             data = bottom[0].data, bottom[1].data, weights
-            given = top[0].diff, self.sum.result, bottom[0].diff
-            self.kernels.entropies_backward(bottom[0].count, *data, *given, *self.ignored)
+            loss_diff = top[0].diff, self.sum.result, bottom[0].diff
+            self.kernels.entropies_backward(bottom[0].count, *data, *loss_diff, *self.ignored)
 
     def allow_force_backward(self, index: int) -> bool:
         return index == 0

@@ -124,8 +124,8 @@ class SoftmaxWithLoss(
         if len(top) > 1:
             self.pass_on_data(self.probability, top[1])
         if self.class_weights:
-            given = bottom[2].data if len(bottom) > 2 else None
-            self.kernels.weights_of_labels(outer * inner, label, given, self.table, self.weights, channels)
+            label_weights = bottom[2].data if len(bottom) > 2 else None
+            self.kernels.weights_of_labels(outer * inner, label, label_weights, self.table, self.weights, channels)
         self.kernels.label_losses(
             self.sum.blocks, probability, label, self.sum.partial, outer * inner, channels, inner, *self.ignored,
             *self.weight(bottom),
@@ -149,8 +149,8 @@ class SoftmaxWithLoss(
         whole = np.asarray(self.probability.data).reshape(self.shape)
         likely = np.take_along_axis(whole, np.where(counts, truth, 0), 1)
         weights, weighted = self.weight(bottom)
-        given = np.asarray(weights).reshape(-1)[: truth.size].reshape(truth.shape) if weighted else 1
-        return np.asarray(np.where(counts, -log(np.maximum(likely, np.finfo(np.float32).tiny)) * given, 0))
+        label_weights = np.asarray(weights).reshape(-1)[: truth.size].reshape(truth.shape) if weighted else 1
+        return np.asarray(np.where(counts, -log(np.maximum(likely, np.finfo(np.float32).tiny)) * label_weights, 0))
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         self.need(not propagate_down[1], "labels have no gradient; set propagate_down: false for bottom 1")
@@ -159,15 +159,15 @@ class SoftmaxWithLoss(
             return
         outer, channels, inner = self.shape
         probability, label = self.probability.data, bottom[1].data
-        given, diff = (top[0].diff, self.sum.result), bottom[0].diff
+        loss_diff, diff = (top[0].diff, self.sum.result), bottom[0].diff
         if inner == 1:
             self.kernels.label_diffs_of_rows(
-                outer, probability, label, *given, diff, channels, *self.ignored, *self.weight(bottom)
+                outer, probability, label, *loss_diff, diff, channels, *self.ignored, *self.weight(bottom)
             )
         else:
             blocks = outer * channels if inner else 0
             self.kernels.label_diffs(
-                blocks, probability, label, *given, diff, channels, inner, *self.ignored, *self.weight(bottom)
+                blocks, probability, label, *loss_diff, diff, channels, inner, *self.ignored, *self.weight(bottom)
             )
 
     def allow_force_backward(self, index: int) -> bool:

@@ -62,13 +62,15 @@ class Eltwise(
         self.need(
             self.operation in ("PROD", "SUM", "MAX"), f"operation {self.operation} is not one of PROD, SUM and MAX"
         )
-        given = list(param.coeff)
+        factors = list(param.coeff)
         self.need(
-            len(given) in (0, len(bottom)),
-            f"give one coeff for each of the {len(bottom)} bottoms, or none; got {given}",
+            len(factors) in (0, len(bottom)),
+            f"give one coeff for each of the {len(bottom)} bottoms, or none; got {factors}",
         )
-        self.need(not (given and self.operation == "PROD"), f"coeff is for SUM, operation PROD takes none; got {given}")
-        self.coeff = given or [1.0] * len(bottom)
+        self.need(
+            not (factors and self.operation == "PROD"), f"coeff is for SUM, operation PROD takes none; got {factors}"
+        )
+        self.coeff = factors or [1.0] * len(bottom)
         self.in_place_now = top[0] is bottom[0]
         self.reads_top = self.operation == "PROD" and not param.stable_prod_grad
         self.need(all(blob is not top[0] for blob in bottom[1:]), "in place, the top must be the first bottom")

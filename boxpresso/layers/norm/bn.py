@@ -88,14 +88,14 @@ class BN(
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.bn_param
-        given = {field.name for field, _ in p.ListFields()}
+        names = {field.name for field, _ in p.ListFields()}
         for name in UNKNOWN:
-            self.need(name not in given, f"bn_param: {name}, of another BN layer, is not supported; remove it")
-        self.averaged = bool(given & AVERAGED)
-        self.segnet = bool(given & SEGNET) and not self.averaged
-        mixed = given & (PSPNET | {"bn_mode"} if self.averaged else PSPNET) if given & (SEGNET | AVERAGED) else ()
+            self.need(name not in names, f"bn_param: {name}, of another BN layer, is not supported; remove it")
+        self.averaged = bool(names & AVERAGED)
+        self.segnet = bool(names & SEGNET) and not self.averaged
+        mixed = names & (PSPNET | {"bn_mode"} if self.averaged else PSPNET) if names & (SEGNET | AVERAGED) else ()
         self.need(
-            not mixed, f"bn_param has fields of several layers: {sorted(given)}; keep PSPNet's, SegNet's or CTPN's"
+            not mixed, f"bn_param has fields of several layers: {sorted(names)}; keep PSPNet's, SegNet's or CTPN's"
         )
         self.need(len(top) == 1 or self.segnet, "more than one top is for a BN with bn_mode")
         self.eps, self.plain, self.keep = p.eps, False, p.momentum

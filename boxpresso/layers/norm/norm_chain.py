@@ -132,15 +132,15 @@ class NormChain:
         norm, self.through, self.keep = self.norm, through, self.in_places[through]
         if not self.ready or not (self.summed or self.keep):
             return
-        given, factors, planes = self.top.diff, self.factors, self.planes(True)
+        top_diff, factors, planes = self.top.diff, self.factors, self.planes(True)
         self.done = down and self.by_channel and not self.in_place
         if self.done:
             self.kernels.chain_back(
-                len(norm.stats[0]), given, *self.source(), *factors, norm.partial, self.bottom.diff, planes, self.keep,
+                len(norm.stats[0]), top_diff, *self.source(), *factors, norm.partial, self.bottom.diff, planes, self.keep,
                 norm.images,
             )  # fmt: skip
         else:
-            self.kernels.chain_sums(norm.planes, given, *self.source(), *factors, norm.partial, planes, self.keep)
+            self.kernels.chain_sums(norm.planes, top_diff, *self.source(), *factors, norm.partial, planes, self.keep)
 
     def join(self, wanted: Sequence[AnyArray | None]) -> None:
         """The sums of all planes, added to the diffs of scale and bias where they are wanted."""

@@ -21,7 +21,6 @@ class AlignRotated(Listed):
 
     rotated = Kernels("align_rotated.cu")
     listed = Kernels("align_rotated_lists.cu")
-    in_tiles = Kernels("align_rotated_tiles.cu")
     together = True
     columns = ("batch index", "centre x", "centre y", "width", "height", "angle")
 
@@ -99,13 +98,13 @@ class AlignRotated(Listed):
         return self.tiled and self.listed.constants["PACKED_TOGETHER"] % orientations == 0
 
     def to_tiles(self, pooled_diff: AnyArray, rows: AnyArray, diff: AnyArray, orientations: int) -> None:
-        """The features' gradient from lists of each tile's samples, and of tiles whose lists have no room by slabs."""
+        """The features' gradient from lists of each tile's samples, and of tiles whose lists have no room slab by slab."""
         if diff.size == 0:
             return
         boxes, g = self.scratch("boxes", (self.regions, 5), np.int32), self.geometry
         self.rotated.align_rotated_boxes(self.regions, rows, boxes, self.clockwise, g)
         tiles, lists = self.tiles(boxes, self.by_place(rows))
-        given, heads, entries, most = listed = self.lists_room()
+        packed_diff, heads, entries, most = listed = self.lists_room()
         parts = self.packed_parts
         for half, packed in enumerate((parts // 2, parts - parts // 2)):
             self.listed.align_rotated_prepare(
@@ -113,7 +112,7 @@ class AlignRotated(Listed):
                 pooled_diff,
                 rows,
                 lists,
-                given,
+                packed_diff,
                 heads,
                 entries,
                 most,
@@ -123,8 +122,8 @@ class AlignRotated(Listed):
                 g,
             )
         if self.add_listed(tiles, lists, listed, diff):
-            blocks = tiles * self.slabs // self.in_tiles.constants["TILES_OF_A_BLOCK"] + 1
-            self.in_tiles.align_rotated_backward_tiles(blocks, given, lists, heads, rows, diff, self.clockwise, g)
+            blocks = tiles * self.slabs // self.listed.constants["TILES_OF_A_BLOCK"] + 1
+            self.listed.align_rotated_unlisted(blocks, packed_diff, lists, heads, rows, diff, self.clockwise, g)
 
     def to_regions(self, features: AnyArray, pooled_diff: AnyArray, rows: AnyArray, diff: AnyArray) -> None:
         """The regions' gradient, angle included."""

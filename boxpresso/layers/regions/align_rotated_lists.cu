@@ -3,28 +3,28 @@
 // Lists say, for each pixel of each tile, which bins have it: what their samples weigh there together, and the place of the bin's
 // gradient, in the order of regions and bins. One launch counts them, a second one puts them, each tile's behind those of the tiles
 // before it; both bring half of the gradients into rows of all channels of a bin besides. listed_add.cu adds them up. Tiles whose lists
-// there is no room for are left to align_rotated_tiles.cu.
+// there is no room for get what they would name at once (unlisted.h).
 #include "bits.h"
 #include "listed_pack.h"
 #include "orientations.h"
 #include "rotated_near.h"
+#include "unlisted.h"
 
 constexpr int WORDS = SAMPLES / 32;
 
-// Samples that are listed together: `corner` is the pixel above and left, row * 256 + column, 1 more than in the tile; `corners`: which
-// of its pixels the tile has, a bit each, row by row. A sample weighs down[0] or down[1] in its two rows times across[0] or across[1]
-// in its two columns.
+// Samples of a tile that are taken together: `corner` is the pixel above and left, row * 256 + column, 1 more than in the tile; `corners`:
+// which of its pixels the tile has, a bit each, row by row; bin: its number among those of all regions. A sample weighs down[0] or
+// down[1] in its two rows times across[0] or across[1] in its two columns. marks: for each pixel of the tile which of them have it, a bit
+// each; ends: which are the last of their bins.
 struct Taken {
-  int corner[SAMPLES], corners[SAMPLES], place[SAMPLES];
+  Nearby nearby;
+  int corner[SAMPLES], corners[SAMPLES], bin[SAMPLES];
   Real down[2][SAMPLES], across[2][SAMPLES];
+  unsigned marks[WORDS][TILE_PIXELS], ends[WORDS];
 };
 
-// What a block needs to list the samples of a tile. marks: which of those taken have a pixel, a bit each; ends: which are the last of
-// their bins; count: the entries of a pixel; starts: how many of them there were before each word of marks.
-struct Listing {
-  Nearby nearby;
-  Taken taken;
-  unsigned marks[WORDS][TILE_PIXELS], ends[WORDS];
+// What a block needs to list them. count: the entries of a pixel; starts: how many of them there were before each word of marks.
+struct Listing : Taken {
   int count[TILE_PIXELS], scratch[FLAG_ROOM];
   union {
     int starts[WORDS][TILE_PIXELS];
@@ -33,7 +33,7 @@ struct Listing {
 };
 
 // Before any samples are taken, and after those that were.
-DEVICE void clear_marks(Listing& l) {
+DEVICE void clear_marks(Taken& l) {
   THREAD_LOOP(pixel, TILE_PIXELS) {
     for (int w = 0; w < WORDS; ++w) l.marks[w][pixel] = 0;
     if (pixel < WORDS) l.ends[pixel] = 1u << 31;
@@ -43,24 +43,24 @@ DEVICE void clear_marks(Listing& l) {
 
 // Sample i of those taken, which marks the pixels of the tile that it has: no two threads set the same bit. weigh: whether its weights
 // are wanted, too.
-DEVICE void take(Listing& l, int i, const NearSample& near, const Tile& tile, int bins, int places, bool weigh) {
+DEVICE void take(Taken& l, int i, const NearSample& near, const Tile& tile, int bins, bool weigh) {
   const Sample& s = near.sample;
   const Near& of = l.nearby.near[near.region];
   const int row = s.top - tile.top, column = s.left - tile.left;
   const unsigned bit = 1u << i % 32;
   if (near.last && i % 32 < 31) add(l.ends + i / 32, bit);
-  l.taken.corners[i] = 0;
+  l.corners[i] = 0;
   if (!touches(s, row + 1, column + 1, tile)) return;
   const bool above = row >= 0, below = s.below > 0 && s.top + 1 < tile.bottom;
   const bool left = column >= 0, right = s.beside > 0 && s.left + 1 < tile.right;
   if (weigh) {
-    l.taken.corner[i] = (row + 1) * 256 + column + 1;
-    l.taken.corners[i] = (above && left) | (above && right) << 1 | (below && left) << 2 | (below && right) << 3;
-    l.taken.place[i] = (of.k * bins + near.bin) * places;
-    l.taken.down[0][i] = (1 - s.down) * of.share;
-    l.taken.down[1][i] = s.down * of.share;
-    l.taken.across[0][i] = 1 - s.across;
-    l.taken.across[1][i] = s.across;
+    l.corner[i] = (row + 1) * 256 + column + 1;
+    l.corners[i] = (above && left) | (above && right) << 1 | (below && left) << 2 | (below && right) << 3;
+    l.bin[i] = of.k * bins + near.bin;
+    l.down[0][i] = (1 - s.down) * of.share;
+    l.down[1][i] = s.down * of.share;
+    l.across[0][i] = 1 - s.across;
+    l.across[1][i] = s.across;
   }
   unsigned* marks = l.marks[i / 32] + row * TILE_SIDE + column;
   if (above && left) add(marks, bit);
@@ -85,44 +85,58 @@ DEVICE void count_taken(Listing& l, bool keep) {
   BARRIER();
 }
 
-// Puts the entries of sample i: of each of its pixels for which it is the first of its bin in the word.
-DEVICE void put_taken(const Listing& l, int i, Entry* entries) {
-  const int w = i / 32, from = l.taken.corner[i], corners = l.taken.corners[i];
+// What some samples of a word weigh at a pixel, in their order.
+DEVICE Real weight_of(const Taken& l, int word, unsigned samples, int pixel) {
+  const int here = pixel / TILE_SIDE * 256 + pixel % TILE_SIDE + 257;
+  Real weight = 0;
+  for (; samples; samples &= samples - 1) {
+    const int j = 32 * word + lowest_bit(samples), apart = here - l.corner[j];
+    weight += l.down[apart >> 8][j] * l.across[apart & 1][j];
+  }
+  return weight;
+}
+
+// Puts the entries of sample i: of each of its pixels for which it is the first of its bin in the word. places: from a bin to the next.
+DEVICE void put_taken(const Listing& l, int i, Entry* entries, int places) {
+  const int w = i / 32, from = l.corner[i], corners = l.corners[i];
   const unsigned ends = l.ends[w], before = (1u << i % 32) - 1, past = ends & before, end = ends & ~before;
   for (int corner = 0; corner < 4; ++corner) {
     if (!(corners >> corner & 1)) continue;
     const int here = from + corner / 2 * 256 + corner % 2, pixel = (here >> 8) * TILE_SIDE + (here & 255) - TILE_SIDE - 1;
     const unsigned marks = l.marks[w][pixel], earlier = marks & before;
     if ((earlier & ~past) > past) continue;  // the last mark is behind the last end: of this bin
-    Real weight = 0;
-    for (unsigned rest = marks & ~before & (end ^ (end - 1)); rest; rest &= rest - 1) {
-      const int j = 32 * w + lowest_bit(rest), apart = here - l.taken.corner[j];
-      weight += l.taken.down[apart >> 8][j] * l.taken.across[apart & 1][j];
-    }
-    entries[l.starts[w][pixel] + bits_of(ends_of(marks, ends) & before)] = Entry{weight, l.taken.place[i]};
+    const Real weight = weight_of(l, w, marks & ~before & (end ^ (end - 1)), pixel);
+    entries[l.starts[w][pixel] + bits_of(ends_of(marks, ends) & before)] = Entry{weight, l.bin[i] * places};
   }
 }
 
-// Walks over the samples of a tile: counts the entries of its pixels and, if `entries` is not null, puts them.
-DEVICE void list_tile(const Tile& tile, const Real* rows, Entry* entries, int clockwise, const GridGeometry& g, Listing& l) {
-  const int bins = g.pooled_height * g.pooled_width, places = padded_channels(g.channels) / PLACE;
+// Takes the samples of a tile in order, some at once: use(count) when they are marked. weigh: whether with their weights.
+template <class Use>
+DEVICE void visit_samples(const Tile& tile, const Real* rows, int clockwise, bool weigh, const GridGeometry& g, Taken& l, Use use) {
+  const int bins = g.pooled_height * g.pooled_width;
   clear_marks(l);
   for (int base = 0, some; base < tile.count && !STOPPED(); base += some) {
     some = take_near(rows, tile, base, clockwise, g, l.nearby);
     const long long samples = l.nearby.before[some];
     for (long long first = 0; first < samples && !STOPPED(); first += SAMPLES) {
       const int count = int(min((long long)SAMPLES, samples - first));
-      THREAD_LOOP(i, count) take(l, i, find(first + i, l.nearby, g), tile, bins, places, entries != nullptr);
+      THREAD_LOOP(i, count) take(l, i, find(first + i, l.nearby, g), tile, bins, weigh);
       BARRIER();
-      count_taken(l, entries != nullptr);
-      if (entries) {
-        THREAD_LOOP(i, count) put_taken(l, i, entries);
-        BARRIER();
-      }
+      use(count);
       clear_marks(l);
     }
     BARRIER();
   }
+}
+
+// Counts the entries of the pixels of a tile and, if `entries` is not null, puts them.
+DEVICE void list_tile(const Tile& tile, const Real* rows, Entry* entries, int clockwise, const GridGeometry& g, Listing& l) {
+  visit_samples(tile, rows, clockwise, entries != nullptr, g, l, [&](int count) {
+    count_taken(l, entries != nullptr);
+    if (!entries) return;
+    THREAD_LOOP(i, count) put_taken(l, i, entries, padded_channels(g.channels) / PLACE);
+    BARRIER();
+  });
 }
 
 // The sum of the first `count` of some numbers. parts: SHARED.
@@ -233,5 +247,30 @@ KERNEL align_rotated_prepare(int n, const Store* top_diff, const Real* rows, con
       pack_region(top_diff, rows + 6 * (long long)k, packed, k, turns.channel, orientations, g, work.packing);
     }
     BARRIER();
+  }
+}
+
+constexpr int TILES_OF_A_BLOCK = 4;  // most of which have lists, and cost only to look
+
+// Tiles that have no lists; packed and heads: what align_rotated_prepare() has made.
+KERNEL align_rotated_unlisted(int n, const Real* packed, const int* lists, const int* heads, const Real* rows, Store* diff, int clockwise,
+                              GridGeometry g) {
+  BLOCK_LOOP(b, n) {
+    SHARED Lanes own[TILE_OWN];
+    SHARED Taken l;
+    const auto add_samples = [&](const Tile& tile, int channel, const TileMap& map) {
+      visit_samples(tile, rows, clockwise, true, g, l, [&](int) {
+        add_unlisted(packed, channel, g.channels, map, [&](int pixel, auto give) {
+          for (int w = 0; w < WORDS; ++w)
+            for (unsigned rest = l.marks[w][pixel], bin; rest; rest &= ~bin) {  // bin: the marks of one
+              const int first = lowest_bit(rest);
+              const unsigned ends = l.ends[w] >> first << first;
+              bin = rest & (ends ^ (ends - 1));
+              give(weight_of(l, w, bin, pixel), l.bin[32 * w + first]);
+            }
+        });
+      });
+    };
+    make_unlisted(b, n, lists, heads, diff, g.batch, g.channels, g.height, g.width, own, add_samples);
   }
 }

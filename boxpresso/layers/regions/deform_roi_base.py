@@ -20,7 +20,6 @@ class DeformPoolingLayer(ListedBoth):
     kernels = Kernels("deform_roi.cu")
     packed = True
     slabs = Kernels("deform_roi_slabs.cu")
-    in_tiles = Kernels("deform_roi_tiles.cu")
     moves = Kernels("deform_roi_moves.cu")
     listed = Kernels("deform_roi_lists.cu")
     message = "deform_roi_pooling_param"
@@ -37,11 +36,11 @@ class DeformPoolingLayer(ListedBoth):
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.read_shapes(bottom)
         self.bins = self.pooled[0] * self.pooled[1]
-        for blob, each, what in zip(bottom[2:], (2, 1), ("offsets (x, y)", "mask")):
+        for blob, each, subject in zip(bottom[2:], (2, 1), ("offsets (x, y)", "mask")):
             wanted = self.regions, each, *self.pooled
             self.need(
                 blob.count == np.prod(wanted) and blob.shape[:1] == wanted[:1],
-                f"the {what} must be of shape {wanted}, or of as many numbers for each region; got {blob.shape}",
+                f"the {subject} must be of shape {wanted}, or of as many numbers for each region; got {blob.shape}",
             )
         top[0].reshape(self.regions, self.channels, *self.pooled)
         self.geometry = self.kernels.struct("GridGeometry", **self.fields, sampling_ratio=self.ratio, aligned=True)
@@ -106,20 +105,28 @@ class DeformPoolingLayer(ListedBoth):
             return
         places, marks = self.tile_room()
         boxes = self.scratch("boxes", (self.regions, 5), np.int32)
-        self.in_tiles.deform_roi_boxes(self.regions, regions, offset, boxes, places, self.gamma, self.geometry)
+        self.listed.deform_roi_boxes(self.regions, regions, offset, boxes, places, self.gamma, self.geometry)
         tiles, lists = self.tiles(boxes, first_numbers(self.device, self.regions))
         room = self.both_room(moves)
         self.listed.deform_roi_count(tiles, lists, places, marks, room.heads, room.totals, self.geometry)
         self.listed.deform_roi_prepare(
-            self.prepare_blocks(tiles), top_diff, lists, marks, places, mask, room.given, room.heads, room.totals,
+            self.prepare_blocks(tiles), top_diff, lists, marks, places, mask, room.packed_diff, room.heads, room.totals,
             room.entries, room.most, self.geometry,
         )  # fmt: skip
         self.walk_lists(tiles, lists, room, features, diff)
         if moves:
             self.backward_moves(boxes, places, room, features, mask, offset_diff, mask_diff)
         if diff is not None and not room.whole:
-            self.in_tiles.deform_roi_backward_tiles(
-                tiles * self.channel_slabs, top_diff, lists, marks, places, room.heads, mask, diff, self.geometry
+            self.listed.deform_roi_unlisted(
+                tiles * self.channel_slabs,
+                room.packed_diff,
+                lists,
+                marks,
+                places,
+                room.heads,
+                mask,
+                diff,
+                self.geometry,
             )
 
     def backward_moves(
@@ -134,7 +141,7 @@ class DeformPoolingLayer(ListedBoth):
         )  # fmt: skip
         if not room.whole:
             self.moves.deform_roi_moves_rest(
-                -(-count // of["REST"]), boxes, room.heads, places, mask, room.given, features, offset_diff, mask_diff,
+                -(-count // of["REST"]), boxes, room.heads, places, mask, room.packed_diff, features, offset_diff, mask_diff,
                 self.gamma, self.geometry,
             )  # fmt: skip
 
@@ -157,10 +164,10 @@ class DeformPoolingLayer(ListedBoth):
             )
 
     @staticmethod
-    def four(bottom: list[Blob], what: str, wanted: Sequence[bool] | None = None) -> list[AnyArray | None]:
+    def four(bottom: list[Blob], attribute: str, wanted: Sequence[bool] | None = None) -> list[AnyArray | None]:
         """The data or diffs of features, regions, offsets and mask: None for one that is not there or not wanted."""
         asked = wanted or [True] * len(bottom)
-        return [getattr(b, what) if ask else None for b, ask in zip(bottom, asked)] + [None] * (4 - len(bottom))
+        return [getattr(b, attribute) if ask else None for b, ask in zip(bottom, asked)] + [None] * (4 - len(bottom))
 
     def allow_force_backward(self, index: int) -> bool:
         return index != 1

@@ -69,18 +69,6 @@ DEVICE void add_pixel(const Touched& y, int e, const Touched& x, int f, Real pro
   sum[2] += y.weight[e] * x.weight[f] * product;
 }
 
-// A bin's gradients from its sums.
-DEVICE void put_moves(int number, const Grid& grid, const Real* sum, const Store* mask, Store* offset_diff, Store* mask_diff, Real gamma,
-                      const GridGeometry& g) {
-  const int bins = g.pooled_height * g.pooled_width, k = number / bins, bin = number - k * bins;
-  const Real inverse = 1 / Real(max(grid.rows * grid.columns, 1)), each = gamma * (mask ? Real(mask[number]) : Real(1)) * inverse;
-  if (offset_diff) {  // 0 stays 0, whatever the region's size is
-    offset_diff[2ll * k * bins + bin] = sum[0] != 0 ? sum[0] * (each * grid.bin_width * g.pooled_width) : Real(0);
-    offset_diff[(2ll * k + 1) * bins + bin] = sum[1] != 0 ? sum[1] * (each * grid.bin_height * g.pooled_height) : Real(0);
-  }
-  if (mask_diff) mask_diff[number] = sum[2] * inverse;
-}
-
 // Which of the entries from `first` to end - 1, whose places ascend, has `place`.
 DEVICE int entry_at(const Entry* entries, int first, int end, int place) {
   while (first < end) {

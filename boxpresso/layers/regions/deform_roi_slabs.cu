@@ -126,12 +126,6 @@ KERNEL deform_roi_slabs_moves(int n, const Real* parts, const Store* regions, co
     if (image_of(regions + 5 * (long long)k, 5, g.batch) >= 0)
       for (int slab = 0; slab < slabs_of(g.channels); ++slab)
         for (int t = 0; t < 3; ++t) sum[t] += parts[(((long long)slab * g.regions + k) * bins + bin) * 3 + t];
-    const Grid grid = region_of(regions, k, g).grid;
-    const Real inverse = 1 / Real(max(grid.rows * grid.columns, 1)), each = gamma * (mask ? Real(mask[i]) : Real(1)) * inverse;
-    if (offset_diff) {  // 0 stays 0, whatever the region's size is
-      offset_diff[2ll * k * bins + bin] = sum[0] != 0 ? sum[0] * (each * grid.bin_width * g.pooled_width) : Real(0);
-      offset_diff[(2ll * k + 1) * bins + bin] = sum[1] != 0 ? sum[1] * (each * grid.bin_height * g.pooled_height) : Real(0);
-    }
-    if (mask_diff) mask_diff[i] = sum[2] * inverse;
+    put_moves(i, region_of(regions, k, g).grid, sum, mask, offset_diff, mask_diff, gamma, g);
   }
 }

@@ -76,14 +76,14 @@ def bounds_of(
         region = np.array([[0, 0, 0, area, 1]], real)
         return int(levels_of(region, scales, canonical_scale, canonical_level)[0])
 
-    most, found = int(np.array([np.finfo(real).max], real).view(words)[0]), []
+    most, least_areas = int(np.array([np.finfo(real).max], real).view(words)[0]), []
     for wanted in range(1, len(scales)):
         low, high = 0, most + 1  # the first that is of that level or a higher one lies behind low, and not behind high
         while high - low > 1:
             middle = (low + high) // 2
             low, high = (low, middle) if level(middle) >= wanted else (middle, high)
-        found.append(np.inf if high > most else float(np.array([high], words).view(real)[0]))
-    return np.array(found, real)
+        least_areas.append(np.inf if high > most else float(np.array([high], words).view(real)[0]))
+    return np.array(least_areas, real)
 
 
 def scale_of(sizes: Sequence[int], image: Sequence[int]) -> float:

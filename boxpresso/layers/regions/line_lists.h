@@ -31,19 +31,22 @@ DEVICE void mark_lines(Lines<TOGETHER>& l) {
   BARRIER();
 }
 
+// visit(i) for the items that have the pixel in a row and a column of the tile.
+template <int TOGETHER, class Visit>
+DEVICE void visit_items(const Lines<TOGETHER>& l, int line, int column, Visit visit) {
+  for (int w = 0; w < TOGETHER / 32; ++w)
+    for (unsigned both = l.lines[0][w][line] & l.lines[1][w][column]; both; both &= both - 1) visit(32 * w + lowest_bit(both));
+}
+
 // Counts the entries of each pixel, up to one more than `most`, or puts make(i, line, column) of items i from l.count[pixel] on.
 template <int TOGETHER, class Make>
 DEVICE void take_entries(Lines<TOGETHER>& l, int most, Entry* entries, Make make) {
   THREAD_LOOP(pixel, TILE_PIXELS) {
     const int line = pixel / TILE_SIDE, column = pixel % TILE_SIDE;
     int count = l.count[pixel];
-    for (int w = 0; w < TOGETHER / 32; ++w) {
-      unsigned both = l.lines[0][w][line] & l.lines[1][w][column];
-      if (!entries)
-        count = min(count + bits_of(both), most + 1);
-      else
-        for (; both; both &= both - 1) entries[count++] = make(32 * w + lowest_bit(both), line, column);
-    }
+    for (int w = 0; w < TOGETHER / 32 && !entries; ++w)
+      count = min(count + bits_of(l.lines[0][w][line] & l.lines[1][w][column]), most + 1);
+    if (entries) visit_items(l, line, column, [&](int i) { entries[count++] = make(i, line, column); });
     l.count[pixel] = count;
   }
   BARRIER();

@@ -48,10 +48,10 @@ class Listed(RegionLayer):
             if not self.together:
                 most = min(most, max(FEW_ENTRIES, 4 * -(-self.sample_pixels // lists)))
         most -= most % of["GROUP"]
-        given = self.scratch("given", (bins + 1, padded))
+        packed_diff = self.scratch("given", (bins + 1, padded))
         behind = self.regions + tiles if self.with_tables else 0
         heads = self.scratch("heads", (tiles * (of["LIST_HEAD"] + self.together) + behind,), np.int32)
-        return given, heads, self.scratch("entries", (lists * most, 2)), most
+        return packed_diff, heads, self.scratch("entries", (lists * most, 2)), most
 
     @property
     def sample_pixels(self) -> int:
@@ -79,7 +79,7 @@ class Listed(RegionLayer):
         self, tiles: int, lists: AnyArray, listed: tuple[AnyArray, AnyArray, AnyArray, int], diff: AnyArray
     ) -> bool:
         """The sums of the tiles that have lists; whether there may be others."""
-        (given, heads, entries, most), of = listed, self.sums.constants
+        (packed_diff, heads, entries, most), of = listed, self.sums.constants
         blocks = tiles * of["ADDED_PARTS"] * -(-self.channels // of["ADDED_CHANNELS"])
-        self.sums.listed_add(blocks, given, lists, heads, entries, 1, diff, self.batch, self.channels, *self.size)
+        self.sums.listed_add(blocks, packed_diff, lists, heads, entries, 1, diff, self.batch, self.channels, *self.size)
         return self.ratio <= 0 or most < self.most_entries()

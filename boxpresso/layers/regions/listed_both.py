@@ -16,12 +16,12 @@ from .region_base import RegionLayer
 class Lists:
     """Room for the lists of all tiles.
 
-    given: gradients of bins with the channels last; heads: where the entries of each pixel begin; totals: how many each
+    packed_diff: gradients of bins with the channels last; heads: where the entries of each pixel begin; totals: how many each
     tile has; entries: all of them, `most`; whole: whether that is as many as there can be; products: of each with its pixel,
     in groups of channels, or None.
     """
 
-    given: AnyArray
+    packed_diff: AnyArray
     heads: AnyArray
     totals: AnyArray
     entries: AnyArray
@@ -56,7 +56,7 @@ class ListedBoth(RegionLayer):
             most = 0
         groups = -(-self.channels // of["BOTH_CHANNELS"])
         return Lists(
-            self.scratch("given", (bins, padded)),
+            self.scratch("packed_diff", (bins, padded)),
             self.scratch("heads", (tiles, of["LIST_HEAD"]), np.int32),
             self.scratch("totals", (tiles,), np.int32),
             self.scratch("entries", (most, 2)),
@@ -78,7 +78,7 @@ class ListedBoth(RegionLayer):
         if lists.products is not None:
             groups = -(-self.channels // of["BOTH_CHANNELS"])
             self.both.listed_both(
-                tiles * of["BOTH_PARTS"] * groups, lists.given, regions, lists.heads, lists.entries, None, features,
+                tiles * of["BOTH_PARTS"] * groups, lists.packed_diff, regions, lists.heads, lists.entries, None, features,
                 diff, lists.products,
                 self.both.struct(
                     "BothGeometry", channels=self.channels, height=self.size[0], width=self.size[1], most=lists.most
@@ -87,7 +87,16 @@ class ListedBoth(RegionLayer):
         elif diff is not None:
             blocks = tiles * sums["ADDED_PARTS"] * -(-self.channels // sums["ADDED_CHANNELS"])
             self.adds.listed_add(
-                blocks, lists.given, regions, lists.heads, lists.entries, 0, diff, self.batch, self.channels, *self.size
+                blocks,
+                lists.packed_diff,
+                regions,
+                lists.heads,
+                lists.entries,
+                0,
+                diff,
+                self.batch,
+                self.channels,
+                *self.size,
             )
 
     def prepare_blocks(self, tiles: int) -> int:

@@ -29,10 +29,10 @@ class Marked(RegionLayer):
         return marks
 
     def add_pixels(
-        self, tiles: int, given: AnyArray, lists: AnyArray, marks: AnyArray, diff: AnyArray, channels_last: bool = False
+        self, tiles: int, slabs: AnyArray, lists: AnyArray, marks: AnyArray, diff: AnyArray, channels_last: bool = False
     ) -> None:
-        """The gradient of maxima that are pixels; given: that of the top with their places, from `given_places`."""
+        """The gradient of maxima that are pixels; slabs: that of the top with their places, from `given_places`."""
         MAXIMA.on(self.device).maxima_backward(
-            tiles * self.channel_slabs, given, lists, marks, diff, channels_last, self.batch, self.channels, *self.size,
+            tiles * self.channel_slabs, slabs, lists, marks, diff, channels_last, self.batch, self.channels, *self.size,
             math.prod(self.pooled),
         )  # fmt: skip

@@ -117,11 +117,11 @@ class MultiScaleROIAlign(
         """As if each region were on the first level, with the lists of all of them: which is where depends on the data. On
         a GPU each level has lists of all regions."""
         self.rows[0].reshape(self.regions, 5)
-        parts, told = [self.rows[0], self.parts[0]], 0
+        parts, total = [self.rows[0], self.parts[0]], 0
         for i, layer in enumerate(self.one_level if self.at_once else self.one_level[:1]):
             layer.reshape([bottom[i], self.rows[0]], [self.parts[0]])
-            told += layer.kept_bytes([bottom[i], self.rows[0]], [self.parts[0]], backward)
-        return told + (1 + backward) * sum(blob.count * blob.dtype.itemsize for blob in parts)
+            total += layer.kept_bytes([bottom[i], self.rows[0]], [self.parts[0]], backward)
+        return total + (1 + backward) * sum(blob.count * blob.dtype.itemsize for blob in parts)
 
     def by_level(self, bottom: list[Blob]) -> list[np.ndarray]:
         """The numbers of each level's regions; fills and shapes each level's layer."""

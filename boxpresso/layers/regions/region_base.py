@@ -65,11 +65,11 @@ class RegionLayer(CheckedRegions):
         )
         self.regions = rows[0]
         (height, width), bins = self.size, math.prod(self.pooled)
-        for what, count in (
+        for subject, count in (
             ("pixels in a plane", height * width), ("planes", self.batch * self.channels),
             ("numbers of a region", self.channels * bins), ("edges of bins", self.regions * (2 * sum(self.pooled) + 5)),
         ):  # fmt: skip
-            self.need(count <= COUNT_LIMIT, f"{count} {what}: kernels count to 2^31 - 1")
+            self.need(count <= COUNT_LIMIT, f"{count} {subject}: kernels count to 2^31 - 1")
 
     @property
     def fields(self) -> dict[str, float]:
@@ -139,7 +139,7 @@ class RegionLayer(CheckedRegions):
         shape = self.regions * self.channel_slabs, self.pooled[0] * self.pooled[1], KERNELS.constants["SLAB"], numbers
         return self.scratch("given", shape)
 
-    def given(self, top_diff: AnyArray) -> AnyArray:
+    def slabs_of_top(self, top_diff: AnyArray) -> AnyArray:
         """The gradient of a top (K, C, bins) in slabs, for kernels that work in tiles: see given.h."""
         slabs, bins = self.given_room(1), self.pooled[0] * self.pooled[1]
         pixels = KERNELS.constants["PACKED_PIXELS"]
@@ -214,8 +214,8 @@ class RegionLayer(CheckedRegions):
             return
         numbers, to = (np.asarray(array).reshape(-1) for array in (source, target))  # of the CPU: see Blob.most
         for first in range(0, size, CONVERTED):
-            some = slice(first, min(first + CONVERTED, size))
-            convert(some.stop - first, numbers[some], to[some])
+            part = slice(first, min(first + CONVERTED, size))
+            convert(part.stop - first, numbers[part], to[part])
 
     def sums_of(self, diff: AnyArray) -> AnyArray:
         """An array for the sums that become `diff`: itself or, where it is of 16 bits, one of float32."""

@@ -184,11 +184,11 @@ class CheckedRegions(Layer):
         KERNELS.on(self.device).region_check(min(self.regions, 1), regions, checked, check.record, work)
         return checked
 
-    def raise_found(self, found: Numbers) -> None:
+    def raise_found(self, refusal: Numbers) -> None:
         """Raises what the kernel has written: see region_check."""
-        bad, valid, total, most = int(found[0]), int(found[1]), float(found[2]), int(found[3])
+        bad, valid, total, most = int(refusal[0]), int(refusal[1]), float(refusal[2]), int(refusal[3])
         if bad:
-            self.refuse_grids(bad, found[4 : 4 + len(self.columns)].reshape(1, -1))
+            self.refuse_grids(bad, refusal[4 : 4 + len(self.columns)].reshape(1, -1))
         self.refuse_work(valid, total, most)
 
     def refuse_grids(self, count: int, example: np.ndarray) -> None:

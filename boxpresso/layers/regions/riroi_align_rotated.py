@@ -101,8 +101,8 @@ class RiROIAlignRotated(
         rows = self.widened(bottom[1].data)
         folded = self.mixes(self.orientations)
         if propagate_down[1] or not folded:
-            given, diff = self.widened(top[0].diff), self.scratch("diff", top[0].shape)
-            self.mix(given, rows, diff, True)
+            top_diff, diff = self.widened(top[0].diff), self.scratch("diff", top[0].shape)
+            self.mix(top_diff, rows, diff, True)
         if propagate_down[0]:
             with self.rounded(bottom[0].diff) as sums:
                 if folded:
@@ -115,6 +115,6 @@ class RiROIAlignRotated(
                 self.to_regions(features, diff, rows, sums)
                 pooled = self.unmixed(features, rows, top[0].shape)
                 self.kernels.riroi_align_rotated_angle(
-                    self.regions, pooled, given, rows, sums, self.channels, self.pooled[0] * self.pooled[1],
+                    self.regions, pooled, top_diff, rows, sums, self.channels, self.pooled[0] * self.pooled[1],
                     self.orientations, self.batch,
                 )  # fmt: skip

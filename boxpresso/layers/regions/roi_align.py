@@ -248,7 +248,14 @@ class ROIAlign(
             tiles, lists = self.tiles(self.boxes_of(image, bins), self.by_place(rows))
             marks = self.mark_bins(tiles, lists, bins)
             self.largest.roi_align_max_backward_tiles(
-                tiles * self.channel_slabs, self.given(top_diff), self.places, lists, marks, rows, diff, self.geometry
+                tiles * self.channel_slabs,
+                self.slabs_of_top(top_diff),
+                self.places,
+                lists,
+                marks,
+                rows,
+                diff,
+                self.geometry,
             )
             return
         room = self.room()

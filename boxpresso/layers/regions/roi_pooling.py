@@ -153,11 +153,11 @@ class ROIPooling(
         diff = bottom[0].diff
         if self.tiled:
             tiles, lists = self.tiles(self.boxes_of(self.image, self.bins), self.by_place(bottom[1].data))
-            given, marks = (
+            slabs, marks = (
                 self.given_places(top[0].diff, self.places, self.last),
                 self.mark_bins(tiles, lists, self.bins),
             )
-            self.add_pixels(tiles, given, lists, marks, diff, self.last)
+            self.add_pixels(tiles, slabs, lists, marks, diff, self.last)
             return
         sums = self.sums_of(diff)
         lines = self.last and self.device.kind == "cpu"

@@ -115,9 +115,9 @@ class RotateROIPooling(
             cells = self.pooled[0] * self.pooled[1]
             self.kernels.rotate_roi_pooling_boxes(self.regions, self.image, self.boxes, around, cells)
             tiles, lists = self.tiles(around, self.by_place(regions))
-            given, marks = self.given_places(top[0].diff, self.argmax), self.marks()
+            slabs, marks = self.given_places(top[0].diff, self.argmax), self.marks()
             self.kernels.rotate_roi_pooling_marks(tiles, lists, self.boxes, marks, self.geometry)
-            self.add_pixels(tiles, given, lists, marks, bottom[0].diff)
+            self.add_pixels(tiles, slabs, lists, marks, bottom[0].diff)
         elif propagate_down[0]:
             self.kernels.rotate_roi_pooling_backward(
                 self.batch * self.channels, top[0].diff, bottom[1].data, self.argmax, self.image,

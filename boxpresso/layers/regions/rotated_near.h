@@ -1,4 +1,4 @@
-// rotated_near.h: which samples of rotated regions may lie near a tile, and those that have a pixel in it.
+// rotated_near.h: which samples of rotated regions may lie near a tile, and whether one has a pixel in it.
 //
 // What holds for a region is found by one thread, for as many regions as there are threads; of its samples only those are taken
 // that may lie near the tile, and those of several regions together, so that all threads have one.
@@ -7,7 +7,7 @@
 #include "rotated.h"
 #include "tiles.h"
 
-constexpr int SAMPLES = FLAGS;                    // that are found together
+constexpr int SAMPLES = sizeof(Real) > 4 ? 128 : 256;  // that are found together
 constexpr int NEAR = sizeof(Real) > 4 ? 16 : 64;  // regions that are taken together: what fits a block's own memory
 constexpr int NEAR_PART = 8;                      // of them, that one thread adds up
 constexpr int FEW_SAMPLES = 1 << 20;              // of a region, whose numbers a product with an inverse divides exactly
@@ -51,16 +51,6 @@ DEVICE Near near_of(const Real* rows, int k, const Tile& tile, int clockwise, co
           1 / (Real(grid.rows) * Real(grid.columns)), 1 / (Real(grid.rows) * Real(max(columns, 1))), 1 / Real(grid.columns)};
 }
 
-// Samples that were found: `where` says which of the regions it is, the row and the column of the pixel above and left, 1 more than in
-// the tile, and whether there is a pixel below (2) and beside (1); -1 for a sample without a pixel in the tile.
-struct Found {
-  int where[SAMPLES], bin[SAMPLES];
-  Real down[SAMPLES], across[SAMPLES];
-};
-DEVICE int region_of(int where) { return where >> 12; }
-DEVICE int row_of(int where) { return where >> 7 & 31; }
-DEVICE int column_of(int where) { return where >> 2 & 31; }
-
 // A sample of a region near the tile, and its bin; last: no further sample of the bin follows.
 struct NearSample {
   Sample sample;
@@ -71,15 +61,6 @@ struct NearSample {
 // Whether one has a pixel in the tile, where (row, column) is the pixel above and left, 1 more than in the tile.
 DEVICE bool touches(const Sample& s, int row, int column, const Tile& tile) {
   return s.inside && row >= (s.below > 0 ? 0 : 1) && s.top < tile.bottom && column >= (s.beside > 0 ? 0 : 1) && s.left < tile.right;
-}
-
-DEVICE void put(Found& found, int i, const NearSample& near, const Tile& tile) {
-  const Sample& s = near.sample;
-  const int row = s.top - tile.top + 1, column = s.left - tile.left + 1, below = s.below > 0, beside = s.beside > 0;
-  found.where[i] = touches(s, row, column, tile) ? near.region << 12 | row << 7 | column << 2 | below << 1 | beside : -1;
-  found.bin[i] = near.bin;
-  found.down[i] = s.down;
-  found.across[i] = s.across;
 }
 
 // a / b of numbers from 0 on; inverse: 1 / b, whose product with an int below FEW_SAMPLES is rounded by less than half of 1 / b. Of others

@@ -270,7 +270,7 @@ class Separable(Listed):
         diff: AnyArray | None,
         region_diff: AnyArray | None,
     ) -> None:
-        """Those of `gradients`, from lists of what each pixel gets; in passes where lists have no room."""
+        """Those of `gradients`, from lists of what each pixel gets; slab by slab where these have no room."""
         moves, g = region_diff is not None, self.geometry
         numbers = self.regions * self.pooled[0] * self.pooled[1] * self.channel_slabs * self.both.constants["SLAB"]
         self.need(
@@ -285,7 +285,7 @@ class Separable(Listed):
         self.make_lists(rows, by_bin, moves)
         by_pixel = self.turn_lists(moves, inverse)
         tiles, lists = self.tiles(head, self.by_place(rows))
-        given, heads, entries, most = room_of_lists = self.lists_room()
+        packed_diff, heads, entries, most = room_of_lists = self.lists_room()
         slots = None
         if moves:
             products, slots, room = self.table_room(entries.shape[0])
@@ -294,19 +294,21 @@ class Separable(Listed):
             self.in_tiles.separable_count(tiles, lists, head, *by_pixel, heads, g)
             most = entries.shape[0]
         self.in_tiles.separable_prepare(
-            self.prepare_blocks(tiles), top_diff, lists, head, *by_pixel, given, heads, entries, slots, most, g
+            self.prepare_blocks(tiles), top_diff, lists, head, *by_pixel, packed_diff, heads, entries, slots, most, g
         )
         if moves:
             of = self.both.constants
             groups = products.shape[0]
             self.both.listed_both(
-                tiles * of["BOTH_PARTS"] * groups, given, lists, heads, entries, slots, features, diff, products,
+                tiles * of["BOTH_PARTS"] * groups, packed_diff, lists, heads, entries, slots, features, diff, products,
                 self.both.struct(
                     "BothGeometry", channels=self.channels, height=self.size[0], width=self.size[1], most=room
                 ),
             )  # fmt: skip
         if diff is not None and (moves or self.add_listed(tiles, lists, room_of_lists, diff)):
-            self.in_tiles.separable_passes(tiles * self.channel_slabs, given, lists, heads, head, *by_pixel, diff, g)
+            self.in_tiles.separable_unlisted(
+                tiles * self.channel_slabs, packed_diff, lists, heads, head, *by_pixel, diff, g
+            )
         if region_diff is not None:
             left_out = self.scratch("left out", (self.regions,), np.int32)
             parts = self.scratch("parts", (self.channel_slabs, self.regions, 4))

@@ -3,11 +3,11 @@
 //
 // A launch lists, for each pixel of each tile, the bins that have it: what they weigh there, a product of weights of the lists by pixel
 // of separable.h, and the place of the bin's gradient, in the order of regions and bins. It brings the gradients into rows of all
-// channels of a bin besides. listed_add.cu adds them up. A tile whose lists outgrow their room is made in passes (passes.h).
+// channels of a bin besides. listed_add.cu adds them up. A tile whose lists outgrow their room gets what they would name at once (unlisted.h).
 #include "both_lists.h"
 #include "listed_pack.h"
-#include "passes.h"
 #include "separable.h"
+#include "unlisted.h"
 
 // What lists are made for besides: the products of listed_both.cu stand in a table for each region, a number for each entry of its y and of
 // its x by pixel. So separable_moves_listed() makes the sums for the regions' gradient of them.
@@ -132,15 +132,14 @@ DEVICE int entries_of(const ByPixel& lists, int k, int axis) {
   return by_pixel.length > 0 ? by_pixel.start[by_pixel.length] : 0;
 }
 
-DEVICE Entry entry_of(const ListGeometry& g, int k, const Item& y, const Item& x) {
-  const unsigned number = (k * g.pooled_height + y.bin) * g.pooled_width + x.bin, places = padded_channels(g.channels) / PLACE;
-  return {y.weight * x.weight, int(number * places)};
+// The number of a bin of region k among those of all regions.
+DEVICE unsigned number_of(const ListGeometry& g, int k, const Item& y, const Item& x) {
+  return (k * g.pooled_height + y.bin) * g.pooled_width + x.bin;
 }
 
-// Takes the regions of a tile in order, and of a region its bins: counts the entries of each pixel, up to one more than `most`, where
-// `entries` is null, or else puts them. slots, or null: where the product of each entry is to stand, -1 for nowhere; tables: where those of
-// each region begin.
-DEVICE void walk_tile(const Tile& tile, Entry* entries, int most, const ByPixel& lists, int* slots, const int* tables, Crossing& c) {
+// Takes the regions of a tile in order, some at once: take(some) when their entries are in `c`.
+template <class Take>
+DEVICE void visit_regions(const Tile& tile, const ByPixel& lists, Crossing& c, Take take) {
   for (int base = 0; base < tile.count && !STOPPED(); base += CROSSED) {
     const int some = min(CROSSED, tile.count - base);
     THREAD_LOOP(j, some) c.region[j] = tile.list[base + j];
@@ -151,6 +150,16 @@ DEVICE void walk_tile(const Tile& tile, Entry* entries, int most, const ByPixel&
       c.items[axis][line][j] = there ? items_of(lists, tile.list[base + j], axis, at) : Span{0, 0};
     }
     BARRIER();
+    take(some);
+    BARRIER();
+  }
+}
+
+// Counts the entries of each pixel of a tile, up to one more than `most`, where `entries` is null, or else puts them: of a region its bins
+// in order. slots, or null: where the product of each entry is to stand, -1 for nowhere; tables: where those of each region begin.
+DEVICE void walk_tile(const Tile& tile, Entry* entries, int most, const ByPixel& lists, int* slots, const int* tables, Crossing& c) {
+  const int places = padded_channels(lists.g.channels) / PLACE;
+  visit_regions(tile, lists, c, [&](int some) {
     THREAD_LOOP(pixel, TILE_PIXELS) {
       const int line = pixel / TILE_SIDE, column = pixel % TILE_SIDE;
       int count = c.lines.count[pixel];
@@ -164,15 +173,15 @@ DEVICE void walk_tile(const Tile& tile, Entry* entries, int most, const ByPixel&
           const int k = c.region[j], table = slots ? tables[k] : -1, across = slots ? entries_of(lists, k, 1) : 0;
           const Item down = item_of(lists, k, 0, e);
           for (int f = x.first; f < x.end; ++f) {
+            const Item beside = item_of(lists, k, 1, f);
             if (slots) slots[count] = table < 0 ? -1 : table + e * across + f;
-            entries[count++] = entry_of(lists.g, k, down, item_of(lists, k, 1, f));
+            entries[count++] = Entry{down.weight * beside.weight, int(number_of(lists.g, k, down, beside) * places)};
           }
         }
       }
       c.lines.count[pixel] = count;
     }
-    BARRIER();
-  }
+  });
 }
 
 // The lists of a tile. first: the first of the `most` entries of `room` that the tile has.
@@ -230,40 +239,31 @@ KERNEL separable_prepare(int n, const Store* top_diff, const int* lists, const i
   }
 }
 
-// How far the passes have come in a pixel's list: a region of the tile, and how many of its entries are done.
-struct Cursor {
-  int region, done;
-};
-
 // Tiles that have no lists; packed and heads: what separable_prepare() has made.
-KERNEL separable_passes(int n, const Real* packed, const int* lists, const int* heads, const int* head, const int* pixel_index,
-                        const Real* pixel_weight, Store* diff, ListGeometry g) {
+KERNEL separable_unlisted(int n, const Real* packed, const int* lists, const int* heads, const int* head, const int* pixel_index,
+                          const Real* pixel_weight, Store* diff, ListGeometry g) {
   BLOCK_LOOP(b, n) {
     SHARED Lanes own[TILE_OWN];
-    SHARED Pass pass;
-    SHARED Cursor cursor[TILE_PIXELS];
+    SHARED Crossing crossing;
     const ByPixel by_pixel = {head, pixel_index, pixel_weight, g};
-    const auto begin = [&](const Tile&) { THREAD_LOOP(pixel, TILE_PIXELS) cursor[pixel] = {0, 0}; };
-    const auto list = [&](const Tile& tile) {
-      THREAD_LOOP(pixel, TILE_PIXELS) {
-        const int row = tile.top + pixel / TILE_SIDE, column = tile.left + pixel % TILE_SIDE;
-        Cursor at = cursor[pixel];
-        int count = 0;
-        for (; at.region < tile.count && row < tile.bottom && column < tile.right; at = {at.region + 1, 0}) {
-          const int k = tile.list[at.region];
-          const Span y = items_of(by_pixel, k, 0, row), x = items_of(by_pixel, k, 1, column);
-          const int across = x.end - x.first, all = (y.end - y.first) * across;
-          for (; at.done < all && count < PASSED; ++at.done, ++count)
-            pass.entries[pixel * PASSED + count] = entry_of(g, k, item_of(by_pixel, k, 0, y.first + at.done / across),
-                                                            item_of(by_pixel, k, 1, x.first + at.done % across));
-          if (count == PASSED) break;
-        }
-        cursor[pixel] = at;
-        pass.count[pixel] = count;
-        if (count == PASSED) raise_to(&pass.more, 1);
-      }
+    const auto add_pixels = [&](const Tile& tile, int channel, const TileMap& map) {
+      visit_regions(tile, by_pixel, crossing, [&](int some) {
+        add_unlisted(packed, channel, g.channels, map, [&](int pixel, auto give) {
+          for (int j = 0; j < some; ++j) {
+            const int k = crossing.region[j];
+            const Span y = crossing.items[0][pixel / TILE_SIDE][j], x = crossing.items[1][pixel % TILE_SIDE][j];
+            for (int e = y.first; e < y.end && x.first < x.end; ++e) {
+              const Item down = item_of(by_pixel, k, 0, e);
+              for (int f = x.first; f < x.end; ++f) {
+                const Item beside = item_of(by_pixel, k, 1, f);
+                give(down.weight * beside.weight, number_of(g, k, down, beside));
+              }
+            }
+          }
+        });
+      });
     };
-    add_in_passes(b, n, packed, lists, heads, diff, g.batch, g.channels, g.height, g.width, own, pass, begin, list);
+    make_unlisted(b, n, lists, heads, diff, g.batch, g.channels, g.height, g.width, own, add_pixels);
   }
 }
 

@@ -67,13 +67,13 @@ class Crop(Layer, type=("Crop", "AutoCrop"), param="crop_param", bottoms=2, tops
         shape, wanted = bottom[0].shape, bottom[1].shape
         axis = self.axis(bottom[0], self.param.crop_param.axis)
         self.need(len(wanted) >= len(shape), f"bottom 1 of shape {wanted} has fewer axes than bottom 0, {shape}")
-        given = list(self.param.crop_param.offset) or [0]
-        offsets = [0] * axis + given * (len(shape) - axis if len(given) == 1 else 1)
+        offset = list(self.param.crop_param.offset) or [0]
+        offsets = [0] * axis + offset * (len(shape) - axis if len(offset) == 1 else 1)
         window = (*shape[:axis], *wanted[axis : len(shape)])
-        for k, (offset, size, whole) in enumerate(zip(offsets, window, shape, strict=True)):
+        for k, (first, size, whole) in enumerate(zip(offsets, window, shape, strict=True)):
             self.need(
-                offset + size <= whole,
-                f"axis {k} of bottom 0, {shape}, ends at {whole}, the crop asks for {offset} to {offset + size}",
+                first + size <= whole,
+                f"axis {k} of bottom 0, {shape}, ends at {whole}, the crop asks for {first} to {first + size}",
             )
         top[0].reshape(*window)
         self.steps = strides(shape)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...device import Blob, Kernels
 from ..core import Layer, Trait, places
-from ..core.places import Places, told
+from ..core.places import Places, number_at
 
 
 class Filter(Layer, type="Filter", bottoms=(2, None), tops=(1, None), traits=Trait.CHOOSES_ROWS):
@@ -79,13 +79,13 @@ class Filter(Layer, type="Filter", bottoms=(2, None), tops=(1, None), traits=Tra
         self.set_places.find(bottom[-1].data, None)
         for i, (blob, output, width) in enumerate(zip(bottom, top, self.widths)):
             output.reshape(self.set_places.items + (i == 0), *blob.shape[1:])
-            self.set_places.take(blob.data, output, width, width, 1, told=i == 0)
+            self.set_places.take(blob.data, output, width, width, 1, on_host=i == 0)
         self.place = self.set_places.rows
         return True
 
     def forward_finish(self, bottom: list[Blob], top: list[Blob]) -> None:
         top[0].reshape(self.set_places.items + 1, *bottom[0].shape[1:])
-        count = told(top[0].data, self.set_places.items * self.widths[0])
+        count = number_at(top[0].data, self.set_places.items * self.widths[0])
         for blob, output in zip(bottom, top):
             output.reshape(count, *blob.shape[1:])
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...device import Blob, Kernels
 from ..core import Layer, Trait, places
-from ..core.places import Places, told
+from ..core.places import Places, number_at
 
 
 class Mask(Layer, type="Mask", bottoms=2, tops=1, traits=Trait.CHOOSES_ROWS):
@@ -61,13 +61,13 @@ class Mask(Layer, type="Mask", bottoms=2, tops=1, traits=Trait.CHOOSES_ROWS):
             return False
         top[0].reshape(self.area + 1, self.channels, 1, 1)
         self.set_places.find(bottom[1].data, 1)
-        self.set_places.take(bottom[0].data, top[0], self.channels, 1, self.area, told=True)
+        self.set_places.take(bottom[0].data, top[0], self.channels, 1, self.area, on_host=True)
         self.rows = self.set_places.rows
         return True
 
     def forward_finish(self, bottom: list[Blob], top: list[Blob]) -> None:
         top[0].reshape(self.area + 1, self.channels, 1, 1)
-        top[0].reshape(told(top[0].data, self.area * self.channels), self.channels, 1, 1)
+        top[0].reshape(number_at(top[0].data, self.area * self.channels), self.channels, 1, 1)
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         if self.forward_launch(bottom, top):

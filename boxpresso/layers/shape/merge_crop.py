@@ -55,7 +55,7 @@ class MergeCrop(Layer, type="MergeCrop", param="mergecrop_param", bottoms=2, top
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.mergecrop_param
         self.adds = p.operation == p.ADD
-        self.counts, self.learns = ([*given, *default[len(given) :]] for given, default in (
+        self.counts, self.learns = ([*values_given, *default[len(values_given) :]] for values_given, default in (
             (p.forward, [True, True]), (p.backward, [True, False])
         ))  # fmt: skip
         for name, values in (("forward", self.counts), ("backward", self.learns)):

@@ -65,7 +65,7 @@ class Spread:
 
 
 def spread(
-    steps: Sequence[Step], source: Source, uses: Uses, kept: Collection[int], blob_of: Callable[[Value], Blob]
+    steps: Sequence[Step], source: Source, uses: Uses, lasting: Collection[int], blob_of: Callable[[Value], Blob]
 ) -> list[Spread]:
     """The concatenations of several images whose operands can be written into their tops.
 
@@ -78,7 +78,7 @@ def spread(
         Of the program.
     uses
         What each step reads and writes: changed, so that a convolution writes the top too.
-    kept
+    lasting
         The ids of buffers that are needed before or after.
     blob_of
         Where a value lies.
@@ -97,13 +97,13 @@ def spread(
         if whole is None or not 1 < whole.shape[0] == parts[0].pieces:
             continue
         bottom = source.bottoms[step.layer]
-        if id(whole._data) in kept or touched[id(whole._data)][0] != place:
+        if id(whole._data) in lasting or touched[id(whole._data)][0] != place:
             continue
         join, size = Spread(place, source.layers[step.layer]), whole.dtype.itemsize
         for i, (blob, part) in enumerate(zip(bottom, parts, strict=True)):
             key, at = id(blob._data), part.at
             once = sum(other._data is blob._data for other in bottom) == 1
-            alone = key not in kept and len(touched[key]) == 2 and shapes[key] == {blob.shape} and blob.count > 0
+            alone = key not in lasting and len(touched[key]) == 2 and shapes[key] == {blob.shape} and blob.count > 0
             if not (once and alone) or at * size % INNER or part.step * size % INNER:
                 continue
             producer = touched[key][0]

@@ -16,13 +16,13 @@ Uses = list[tuple[Sequence[Buffer], Sequence[Buffer]]]  # what each step reads a
 Joined = Sequence[tuple[Blob, Portion]]  # the operands of a join, and what they are of its top
 
 
-def lives(uses: Uses, kept: Collection[int]) -> dict[int, tuple[Buffer, int, int]]:
+def lives(uses: Uses, lasting: Collection[int]) -> dict[int, tuple[Buffer, int, int]]:
     """{id: (buffer, first step, last step)} of the buffers that steps alone write and read, each written before it is read.
 
-    kept: the ids of buffers that are needed before or after.
+    lasting: the ids of buffers that are needed before or after.
     """
     spans: dict[int, tuple[Buffer, int, int]] = {}
-    outside = set(kept)
+    outside = set(lasting)
     for place, (reads, writes) in enumerate(uses):
         outside.update(id(buffer) for buffer in reads if id(buffer) not in spans)
         for buffer in (*reads, *writes):
@@ -85,7 +85,7 @@ class Bound:
     ----------
     arena
         The net's, in which one program has its buffers at a time.
-    uses, kept
+    uses, lasting
         As `lives` takes them. The buffers have their sizes.
     joins, tight
         As `inside` takes them.
@@ -101,9 +101,9 @@ class Bound:
     """
 
     def __init__(
-        self, arena: Arena, uses: Uses, kept: Collection[int], joins: Mapping[int, Joined], tight: Collection[int]
+        self, arena: Arena, uses: Uses, lasting: Collection[int], joins: Mapping[int, Joined], tight: Collection[int]
     ) -> None:
-        spans = lives(uses, kept)
+        spans = lives(uses, lasting)
         parts, self.joined = inside(spans, uses, joins, tight)
 
         homes = {}

@@ -194,8 +194,8 @@ class GpuProgram(Program):
         """Finds the buffers that can share memory; whether the arena had to move. All blobs have their shapes."""
         blobs, source = self.source.blobs, self.source
         # With BOXPRESSO_DEBUG each array has memory of its own, with its bounds.
-        kept = {id(blob._data) for name, blob in blobs.items() if self.device.debug or name not in self.inner}
-        kept |= {id(blob._data) for blob in self.more.values() if self.device.debug}
+        lasting = {id(blob._data) for name, blob in blobs.items() if self.device.debug or name not in self.inner}
+        lasting |= {id(blob._data) for blob in self.more.values() if self.device.debug}
         uses: Uses = []
         for step in self.steps:
             if isinstance(step.lowering, (GpuLowering, OnLast)):
@@ -207,11 +207,11 @@ class GpuProgram(Program):
             uses.append(([blob._data for blob in reads], [blob._data for blob in writes]))
         lowered = [use for step, use in zip(self.steps, uses) if isinstance(step.lowering, (GpuLowering, OnLast))]
         tight = {id(buffer) for use in lowered for buffers in use for buffer in buffers}
-        spreads = spread(self.steps, source, uses, kept, self.blob)
+        spreads = spread(self.steps, source, uses, lasting, self.blob)
         self.spread = {self.steps[join.place].layer: join for join in spreads}
         self.operands = {self.steps[o.producer].layer: o for join in spreads for o in join.operands.values()}
         tight |= {id(operand.whole._data) for operand in self.operands.values()}
-        self.shared = Bound(self.arena, uses, kept, self.joins(), tight)
+        self.shared = Bound(self.arena, uses, lasting, self.joins(), tight)
         self.joined = {self.steps[place].layer for place in self.shared.joined}
         return self.shared.moved
 

@@ -177,3 +177,17 @@ def test_threads_that_look_at_once_see_the_same(tmp_path):
         with ThreadPoolExecutor(8) as pool:
             for seen in pool.map(lambda _, net=net: values(net, "b")[0], range(8)):
                 np.testing.assert_array_equal(seen, wanted)
+
+
+def test_numbers_of_the_prototxt_or_of_a_file(tmp_path):
+    (tmp_path / "numbers.txt").write_text("0.5 1\n-2 3\n0 7\n")
+    wanted = [[0.5, 1, -2], [3, 0, 7]]
+    np.testing.assert_array_equal(filled((2, 3), type="value", values=[0.5, 1, -2, 3, 0, 7]), wanted)
+    np.testing.assert_array_equal(filled((2, 3), type="file", file=str(tmp_path / "numbers.txt")), wanted)
+    with pytest.raises(LayerError, match=r"value filler: has 2 numbers for the 6 elements of \(2, 3\)"):
+        filled((2, 3), type="value", values=[1, 2])
+    with pytest.raises(LayerError, match=r"file filler: cannot read .*none\.txt"):
+        filled((2, 3), type="file", file=str(tmp_path / "none.txt"))
+    (tmp_path / "numbers.txt").write_text("1 two")
+    with pytest.raises(LayerError, match=r"file filler: cannot read .*two"):
+        filled((1, 2), type="file", file=str(tmp_path / "numbers.txt"))

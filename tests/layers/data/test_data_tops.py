@@ -250,3 +250,39 @@ def test_a_net_that_is_only_looked_at_draws_no_values():
     )
     assert drawn.any()
     assert not lazy.any()
+
+
+def test_a_loss_behind_a_view_tells_the_shape_of_labels():
+    text = """layer { name: "d" type: "HDF5Data" top: "data" top: "label" hdf5_data_param { batch_size: 4 } }
+        layer { name: "f" type: "Flatten" bottom: "label" top: "f" }
+        layer { name: "ip" type: "InnerProduct" bottom: "data" top: "ip" inner_product_param { num_output: 7 } }
+        layer { name: "loss" type: "EuclideanLoss" bottom: "ip" bottom: "f" top: "loss" }"""
+    net = Net(parse_net(text), data="shapes", device="cpu")
+    assert net.blobs["label"].shape == net.blobs["f"].shape == (4, 7)
+    more = text.replace("batch_size: 4", "batch_size: 64").replace("InnerProduct", "Convolution")
+    more = more.replace("inner_product_param { num_output: 7", "convolution_param { num_output: 7 kernel_size: 224")
+    fewer, shapes = survey.small(parse_net(more), "TRAIN")
+    net = Net(fewer, data=shapes, device="cpu")  # as many images as a survey takes
+    assert net.blobs["data"].shape[0] == survey.BATCH
+    assert net.blobs["label"].count == survey.BATCH * 7
+
+
+@pytest.mark.parametrize(("transform", "sides"), [("", (224, 4096)), ("transform_param { crop_size: 40 }", (40, 40))])
+def test_rows_of_features_are_as_wide_as_their_kernel(transform, sides):
+    text = f"""layer {{ name: "d" type: "Data" top: "data" top: "label" data_param {{ batch_size: 2 }} {transform} }}
+        layer {{ name: "c" type: "Convolution" bottom: "data" top: "c"
+            convolution_param {{ num_output: 1 kernel_h: 7 kernel_w: 4096 pad_w: 4096 }} }}"""
+    assert Net(parse_net(text), data="shapes", device="cpu", lazy=True).blobs["data"].shape[2:] == sides
+
+
+def test_frames_that_are_channels_stay_so():
+    """Clips of as many channels as there are means, which a Reshape makes volumes of."""
+    text = f"""layer {{ name: "d" type: "Data" top: "data" data_param {{ batch_size: 2 }}
+            transform_param {{ crop_size: 8 {"mean_value: 5 " * 12} }} }}
+        layer {{ name: "r" type: "Reshape" bottom: "data" top: "r"
+            reshape_param {{ shape {{ dim: 0 dim: 3 dim: 4 dim: 8 dim: 8 }} }} }}
+        layer {{ name: "c" type: "Convolution" bottom: "r" top: "c"
+            convolution_param {{ num_output: 1 kernel_size: 3 kernel_size: 3 kernel_size: 3 }} }}"""
+    net = Net(parse_net(text), data="shapes", device="cpu", lazy=True)
+    assert net.blobs["data"].shape == (2, 12, 8, 8)
+    assert net.blobs["c"].shape == (2, 1, 2, 6, 6)

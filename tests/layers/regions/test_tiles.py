@@ -172,8 +172,8 @@ def test_no_regions_and_no_pixels(name, monkeypatch):
     [name for name in LAYERS if any(word in name for word in ("AlignRotated", "PrROI", *LISTED)) and "max" not in name],
 )
 def test_lists_without_room_give_the_same(name, dtype, monkeypatch):
-    """Tiles whose lists have no room are made slab by slab: none, some, all, and the gradients of offsets and masks from the maps. But
-    for rounding, as lists have what a bin's samples weigh together."""
+    """Tiles whose lists have no room are made slab by slab, in the order of whole lists: none, some, all. The gradients of regions, offsets
+    and masks come from the maps then. But for rounding: the two are kernels of their own."""
     monkeypatch.setitem(region_base.TILED, "cpu", True)
     made = []
     with np.errstate(all="ignore"):

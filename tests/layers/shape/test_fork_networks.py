@@ -225,6 +225,25 @@ def test_convolution_ristretto(kind, device):
         close(got, other)
 
 
+@pytest.mark.parametrize("transpose", [False, True], ids=["", "transpose"])
+def test_fc_ristretto(transpose, device):
+    x, w, b, g = random(5, 6) * 3, random(4, 6), random(4), random(5, 4)
+    text = """type: "FcRistretto" inner_product_param { num_output: 4 transpose: %s }
+        quantization_param { %s }"""
+    stored = w.T.copy() if transpose else w
+    rig = Rig(text % (str(transpose).lower(), FIXED), [x], dtype=np.float64, device=device, params=[stored, b])
+    q = fixed(w, 5, 3)
+    close(rig.forward()[0], fixed(fixed(x, 6, 3) @ q.T + fixed(b, 5, 3), 8, 2))
+    close(rig.backward([g])[0], g @ q)  # with the rounded weights
+    weights, bias = rig.param_diffs()
+    close(weights, x.T @ g if transpose else g.T @ x)
+    close(bias, g.sum(0))
+    with pytest.raises(LayerError, match="divide 4 outputs"):
+        Rig(text % ("false", "int8_term: true " + "weight_scale: 1 " * 3), [x])
+    with pytest.raises(LayerError, match="transposed matrix"):
+        Rig(text % ("true", "int8_term: true " + "weight_scale: 1 " * 2), [x])
+
+
 def test_ristretto_draws_while_training(device):
     x, w = random(1, 3, 4, 4), np.full((4, 3, 3, 3), 0.3)
     rig = Rig(RISTRETTO % FIXED, [x], phase="TRAIN", params=[w, np.zeros(4)], device=device)
