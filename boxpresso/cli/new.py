@@ -42,11 +42,14 @@ backbones of ssd:
   mobilenet  MobileNet-SSD, 300x300; best from --weights, such as chuanqi305's
   vgg        SSD over VGG16, 300x300 or --size 512; needs --weights, such as
              VGG_ILSVRC_16_layers_fc_reduced.caffemodel
+  resnet18   SSD over ResNet-18, 300x300; best from --weights, such as
+             resnet-18.caffemodel of HolmesShuan
   small      eight convolutions, 128x128; learns from scratch in minutes
 
 backbones of faster_rcnn and rfcn, whose anchors are fitted to the objects:
   small      six convolutions, 160x160; learns from scratch
   mobilenet  MobileNet to conv11, 320x320; best from --weights
+  resnet18   ResNet-18 to res4b, 320x320; best from --weights
   vgg        VGG16, 448x448; needs --weights, such as VGG_ILSVRC_16_layers or
              VGG16_faster_rcnn_final.caffemodel
 """
@@ -65,8 +68,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     add = parser.add_argument
     add("kind", metavar="KIND", choices=KINDS, help=", ".join(KINDS))
     add("--data", metavar="FOLDER", required=True, help="the pictures and their annotations")
-    text = "mobilenet, vgg or small (default: mobilenet for ssd, small for the others)"
-    add("--backbone", metavar="NAME", choices=("mobilenet", "vgg", "small"), help=text)
+    text = "mobilenet, resnet18, vgg or small (default: mobilenet for ssd, small for the others)"
+    add("--backbone", metavar="NAME", choices=("mobilenet", "resnet18", "vgg", "small"), help=text)
     text = "the classes, one in each line, or a label map (default: those in the data, sorted)"
     add("--classes", metavar="FILE", help=text)
     add("--out", metavar="FOLDER", help="the folder to write (default: DATA_KIND_BACKBONE)")
@@ -80,7 +83,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--test-share", metavar="S", type=part, help=text)
     add("--leave-out-others", action="store_true", help="leave out objects of classes that --classes does not name")
     add("--strict", action="store_true", help="end at the first picture that cannot be used, in place of skipping it")
-    text = "size, batch, iterations, rate and [augmentation] as TOML, such as the options.toml of a folder that was written"
+    text = "size, batch, iterations, rate, [augmentation], [class_weights] as TOML, such as a written folder's options.toml"
     add("--options", metavar="FILE", help=text)
     add("--batch", metavar="N", type=arguments.positive, help="pictures in an iteration (default: by the backbone)")
     text = "how long to train (default: by the number of pictures)"
@@ -146,7 +149,7 @@ def run(args: Namespace) -> int:
     if args.classes:
         names = sorted(read_labels(args.classes).items())
         classes = [name for _, name in names if name.lower() not in BACKGROUND]
-    settings, augmentation = read_options(args.options) if args.options else ({}, {})
+    settings, augmentation, weights = read_options(args.options) if args.options else ({}, {}, {})
     flags = {"size": "size", "batch": "batch", "iterations": "iterations", "rate": "lr"}
     size, batch, iterations, rate = (  # what the command says comes before what the file says
         settings.get(name) if (value := getattr(args, option)) is None else value for name, option in flags.items()
@@ -154,7 +157,7 @@ def run(args: Namespace) -> int:
     wish = Wish(
         data, out, backbone, size, classes, args.classes or "", args.format, args.train, args.test,
         args.test_share, args.seed, args.leave_out_others, args.weights, batch, iterations, rate, args.strict,
-        args.force, args.kind, augmentation,
+        args.force, args.kind, augmentation, weights,
     )  # fmt: skip
     shown: dict[str, Callable[[int, int], None]] = {}
 

@@ -83,6 +83,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--method", choices=("MaxIntegral", "11point", "101point", "Integral"), default="MaxIntegral", help=text)
     text = "write all detections there: a file with the ids of JSON, or for --voc a folder of comp4_det_test_CLASS.txt"
     add("--save-detections", metavar="PATH", help=text)
+    text = "write a list of what is missed or wrong there, a CSV file: high scores where nothing is annotated first"
+    add("--save-faults", metavar="FILE", help=text)
     add("--strict", action="store_true", help="end at the first picture or annotation that cannot be used")
     add("--curves", metavar="FILE", help="draw the precision-recall curves there")
     add("--no-curves", action="store_true", help="draw no curves")
@@ -107,8 +109,10 @@ def run(args: Namespace) -> int:
     folders = [args.voc, args.coco, args.data]
     if sum(map(bool, folders)) > 1:
         raise BoxpressoError("--voc, --coco and --data exclude each other")
-    if args.save_detections and not any(folders):
-        raise BoxpressoError("--save-detections is of pictures: give them by --voc, --coco or --data")
+    for option in ("save_detections", "save_faults"):
+        if getattr(args, option) and not any(folders):
+            words = option.replace("_", "-")
+            raise BoxpressoError(f"--{words} is of pictures: give them by --voc, --coco or --data")
     if args.html:
         from ..reports import check_place
 
@@ -214,6 +218,8 @@ def on_folder(args: Namespace) -> int:
         list(seen.values()), used, names, overlap=args.overlap, method=args.method,
         coco=read_dataset(args.coco[1], rows, labels) if args.coco else False,
     )  # fmt: skip
+    if args.save_faults:
+        save_faults(args, evaluation, list(seen.values()), used)
     shown = None
     if args.html:
         from ..reports import Pictures
@@ -222,6 +228,23 @@ def on_folder(args: Namespace) -> int:
     rules = protocols(list(seen.values()), used, evaluation.coco)
     about = {"pictures": len(used), "skipped": skipped, "protocols": rules}
     return report(args, evaluation, about, shown, detector.describe())
+
+
+def save_faults(
+    args: Namespace, evaluation: Evaluation, detections: Sequence[Detections], scenes: Sequence[Scene]
+) -> None:
+    """Writes --save-faults. Raises BoxpressoError where it cannot be written."""
+    import csv
+    from io import StringIO
+
+    from ..proto.files import write_text
+    from ..reports.misses import COLUMNS, best_score, fault_rows, judge_pictures
+
+    judged = judge_pictures(detections, scenes, evaluation.overlap, best_score(evaluation.curves)[0])
+    text = StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerows([COLUMNS, *fault_rows(judged, scenes, evaluation.name)])
+    write_text(Path(args.save_faults), text.getvalue())
 
 
 def check_count(args: Namespace, count: int | None, names: Mapping[int, str]) -> None:

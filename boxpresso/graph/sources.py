@@ -115,10 +115,15 @@ class Sources:
         readers = [readers_of(net, name) for name in layer.top]
         tops = data_tops(layer, readers, net.name, sliced(net, layer.top[0]))
         video = layer.video_data_param
-        if video.new_length and of_volumes(net, layer.top[0]) and len(tops[0].shape) == 4:
+        told = layer.HasField("video_data_param") or tops[0].shape[1:2] in ((1,), (3,))  # or all frames are channels
+        if video.new_length and told and of_volumes(net, layer.top[0]) and len(tops[0].shape) == 4:
             channels = 1 if video.grayscale else 2 if video.HasField("modality") and video.modality == video.FLOW else 3
             shape = tops[0].shape[0], channels, video.new_length, *tops[0].shape[2:]
             tops = [Top(shape, tops[0].role, tops[0].certain), *tops[1:]]
+        for i, top in enumerate(tops):
+            if top.role == "image" and not top.certain and len(top.shape) == 4:
+                sides = map(max, top.shape[2:], kernel_over(net, layer.top[i]))
+                tops[i] = Top((*top.shape[:2], *sides), top.role, False)
         for i, top in enumerate(tops):  # several labels of an image, which a Slice parts
             if top.role == "class" and len(top.shape) == 1 and (parts := sliced(net, layer.top[i])):
                 tops[i] = Top((*top.shape, parts), top.role)
@@ -252,6 +257,18 @@ def of_volumes(net: NetParameter, blob: str) -> bool:
                 return len(layer.convolution_param.kernel_size) == 3
             followed |= set(layer.top)
     return False
+
+
+def kernel_over(net: NetParameter, blob: str) -> tuple[int, int]:
+    """The sides of the largest kernel of a convolution that reads a blob itself, (1, 1) without one: rows of features are
+    taken as images that are as wide as their kernel."""
+    sides = [(1, 1)]
+    for layer in net.layer:
+        p = layer.convolution_param
+        if blob in layer.bottom and layer.HasField("convolution_param") and len(p.kernel_size) < 3:
+            sizes = list(p.kernel_size) or [p.kernel_h, p.kernel_w]
+            sides.append((int(sizes[0]), int(sizes[-1])))
+    return max(side[0] for side in sides), max(side[1] for side in sides)
 
 
 def sliced(net: NetParameter, blob: str) -> int:

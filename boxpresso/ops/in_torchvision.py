@@ -1,12 +1,11 @@
 """The operators in the place of torchvision's: under its names in torch's dispatcher, where its functions, modules, models and
-scripted code look for them. Signatures, defaults and checks of arguments in Python stay torchvision's."""
+scripted code look for them. Signatures, defaults and checks of arguments in Python stay theirs; as there, regions have no
+gradient."""
 
 from __future__ import annotations
 
-import functools
 import importlib
 import sys
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -16,8 +15,10 @@ from .. import ops as operators
 from ..proto.errors import BoxpressoError
 from . import torch as differentiable
 from .derivatives import Backward, detached
+from .dispatcher import Table, kernel, put_in
 from .regions import roi_pool as pool
 from .regions import roi_pool_argmax, roi_pool_backward
+from .torch import traced
 
 SIZE = "SymInt pooled_height, SymInt pooled_width"
 SHAPE = "SymInt batch_size, SymInt channels, SymInt height, SymInt width"
@@ -44,25 +45,8 @@ SCHEMAS = {  # torchvision's, for where its own library could not be loaded
     "_deform_conv2d_backward": f"(Tensor grad, {TAPS}) -> (Tensor, Tensor, Tensor, Tensor, Tensor)",
 }  # fmt: skip
 ours: Any = differentiable
-FORWARD: dict[str, Callable[..., Any]] = {}  # with autograd
-ALONE: dict[str, Callable[..., Any]] = {}  # without a gradient of their own
-
-
-def kernel(table: dict[str, Callable[..., Any]]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Puts a function into a table, under its name; what it says of wrong arguments is a RuntimeError, as torchvision's."""
-
-    def put(function: Callable[..., Any]) -> Callable[..., Any]:
-        @functools.wraps(function)
-        def safe(*args: Any) -> Any:
-            try:
-                return function(*args)
-            except BoxpressoError as error:
-                raise RuntimeError(str(error)) from error
-
-        table[function.__name__] = safe
-        return safe
-
-    return put
+FORWARD: Table = {}  # with autograd
+ALONE: Table = {}  # without a gradient of their own
 
 
 def like(grad: Any, *shape: int) -> Any:
@@ -74,6 +58,12 @@ def square(height: int, width: int) -> int:
     if height != width:
         raise BoxpressoError(f"output_size must be as high as wide here, got {(height, width)}")
     return height
+
+
+def below(x: Any, rois: Any, scale: float, height: int, width: int) -> Any:
+    """torchvision's roi_pool below autograd: of a tensor without numbers what its shapes are, else ours."""
+    with torch._C._AutoDispatchBelowAutograd():
+        return torch.ops.torchvision.roi_pool(x, rois, scale, height, width)
 
 
 def mapping(x: Any, rois: Any, height: int, width: int) -> Any:
@@ -90,7 +80,7 @@ def nms(boxes: Any, scores: Any, threshold: float) -> Any:
 
 @kernel(FORWARD)
 def roi_align(x: Any, rois: Any, scale: float, height: int, width: int, ratio: int, aligned: bool) -> Any:
-    return ours.roi_align(x, rois, (height, width), scale, ratio, aligned)
+    return ours.roi_align(x, rois.detach(), (height, width), scale, ratio, aligned)
 
 
 @kernel(ALONE)
@@ -105,6 +95,8 @@ class RoiPool(torch.autograd.Function):  # type: ignore[misc]
 
     @staticmethod
     def forward(x: Any, rois: Any, size: tuple[int, int], scale: float) -> Any:
+        if traced((x, rois)):
+            return below(x, rois, scale, *size)
         return roi_pool_argmax(*detached((x, rois)), size, scale)
 
     @staticmethod
@@ -119,6 +111,9 @@ class RoiPool(torch.autograd.Function):  # type: ignore[misc]
         if torch.is_grad_enabled():
             options = {"output_size": ctx.size, "spatial_scale": ctx.scale, "mmcv": False, "layout": "NCHW"}
             return Backward.apply(pool, options, (True, False), grad, x, rois)[0], None, None, None
+        if traced((grad, x, rois)):
+            back = torch.ops.torchvision._roi_pool_backward
+            return back(grad, rois, places, ctx.scale, *ctx.size, *x.shape), None, None, None
         inputs = detached((grad, x, rois))
         return roi_pool_backward(*inputs, ctx.size, ctx.scale, argmax=places)["x"], None, None, None
 
@@ -126,7 +121,9 @@ class RoiPool(torch.autograd.Function):  # type: ignore[misc]
 @kernel(FORWARD)
 def roi_pool(x: Any, rois: Any, scale: float, height: int, width: int) -> Any:
     if torch.is_grad_enabled() and x.requires_grad:
-        return RoiPool.apply(x, rois, (height, width), scale)
+        return RoiPool.apply(x, rois.detach(), (height, width), scale)
+    if traced((x, rois)):
+        return below(x, rois, scale, height, width)
     return roi_pool_argmax(*detached((x, rois)), (height, width), scale)
 
 
@@ -137,7 +134,7 @@ def _roi_pool_backward(grad: Any, rois: Any, argmax: Any, scale: float, h: int, 
 
 @kernel(FORWARD)
 def ps_roi_align(x: Any, rois: Any, scale: float, height: int, width: int, ratio: int) -> Any:
-    return ours.ps_roi_align(x, rois, square(height, width), scale, ratio), mapping(x, rois, height, width)
+    return ours.ps_roi_align(x, rois.detach(), square(height, width), scale, ratio), mapping(x, rois, height, width)
 
 
 @kernel(ALONE)
@@ -147,7 +144,7 @@ def _ps_roi_align_backward(grad: Any, rois: Any, _: Any, scale: float, h: int, w
 
 @kernel(FORWARD)
 def ps_roi_pool(x: Any, rois: Any, scale: float, height: int, width: int) -> Any:
-    return ours.ps_roi_pool(x, rois, square(height, width), scale), mapping(x, rois, height, width)
+    return ours.ps_roi_pool(x, rois.detach(), square(height, width), scale), mapping(x, rois, height, width)
 
 
 @kernel(ALONE)
@@ -193,17 +190,6 @@ def _deform_conv2d_backward(grad: Any, *args: Any) -> Any:
     )
 
 
-def alone(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A kernel below autograd."""
-
-    @functools.wraps(function)
-    def without(*args: Any) -> Any:
-        with torch.no_grad():
-            return function(*args)
-
-    return without
-
-
 def there() -> bool:
     """torchvision's _has_ops, where its operators are ours."""
     return True
@@ -222,38 +208,20 @@ def replace() -> Callable[[], None]:
     Where torchvision's own library of C++ cannot be loaded (of another torch, of CUDA where there is none), its operators are
     those of ours until then.
     """
-    libraries: list[Any] = []
-    known = {schema.name for schema in torch._C._jit_get_all_schemas()}
     if "torchvision" not in sys.modules:  # it is asked to load its library first
         try:
             importlib.import_module("torchvision")
-            known = {schema.name for schema in torch._C._jit_get_all_schemas()}
         except RuntimeError:  # "operator torchvision::nms does not exist"
             for name in [name for name in sys.modules if name.partition(".")[0] == "torchvision"]:
                 del sys.modules[name]
-    if "torchvision::roi_align" not in known:
-        library = torch.library.Library("torchvision", "FRAGMENT")
-        for name, schema in SCHEMAS.items():
-            library.define(name + schema)
-        libraries.append(library)
-    library = torch.library.Library("torchvision", "IMPL")
-    libraries.append(library)
-    devices = ["CPU", "CUDA"] if torch.cuda.is_available() else ["CPU"]
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Warning only once for all operators")
-        for device in devices:
-            for name, function in (FORWARD | ALONE).items():
-                library.impl(name, alone(function), device, allow_override=True)
-            for name, function in FORWARD.items():
-                library.impl(name, function, f"Autograd{device}", allow_override=True)
+    take_back = put_in("torchvision", SCHEMAS, FORWARD, ALONE)
     asked = importlib.import_module("torchvision.extension")._has_ops
     missing = not asked()
     if missing:
         put_for(asked, there)
 
     def back() -> None:
-        for library in reversed(libraries):
-            library._destroy()
+        take_back()
         if missing:
             put_for(there, asked)
 

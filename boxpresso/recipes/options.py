@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -11,7 +12,7 @@ from ..decoders.detections import extra_package
 from ..proto.errors import BoxpressoError, nearest
 from ..proto.reading import read_file
 
-AUGMENTATION = "augmentation"  # the table of the options below it
+AUGMENTATION, CLASS_WEIGHTS = "augmentation", "class_weights"  # tables: of the options below, and of a net's classes
 
 
 def whole(value: Any) -> bool:
@@ -37,8 +38,8 @@ AUGMENTATIONS: dict[str, Check] = {
 }
 
 
-def read_options(path: str | Path) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The options of a file, and those of augmentation.
+def read_options(path: str | Path) -> tuple[dict[str, Any], dict[str, Any], dict[str, float]]:
+    """The options of a file, those of augmentation, and the weights of classes.
 
     size, batch, iterations, rate
         As those of the command line.
@@ -46,6 +47,8 @@ def read_options(path: str | Path) -> tuple[dict[str, Any], dict[str, Any]]:
         Whether pictures are mirrored, and their colours changed.
     [augmentation] expand, patches
         How much pictures are shrunk at most, and the smallest part of one that is cut out.
+    [class_weights] CLASS, ...
+        What the loss of objects of a class counts for; of the others 1.
 
     Raises
     ------
@@ -53,12 +56,14 @@ def read_options(path: str | Path) -> tuple[dict[str, Any], dict[str, Any]]:
         Where the file cannot be read, for an option that there is not, and for a value of another kind.
     """
     table = parsed(path)
-    augmentation = table.pop(AUGMENTATION, {})
-    if not isinstance(augmentation, dict):
-        raise BoxpressoError(f"{path}: {AUGMENTATION} is a table, [{AUGMENTATION}]; got {augmentation!r}")
+    augmentation, weights = (table.pop(name, {}) for name in (AUGMENTATION, CLASS_WEIGHTS))
+    for name, value in ((AUGMENTATION, augmentation), (CLASS_WEIGHTS, weights)):
+        if not isinstance(value, dict):
+            raise BoxpressoError(f"{path}: {name} is a table, [{name}]; got {value!r}")
     check(path, "", table, OPTIONS)
     check(path, f"{AUGMENTATION}.", augmentation, AUGMENTATIONS)
-    return table, augmentation
+    check(path, f"{CLASS_WEIGHTS}.", weights, dict.fromkeys(weights, OPTIONS["rate"]))
+    return table, augmentation, weights
 
 
 def parsed(path: str | Path) -> dict[str, Any]:
@@ -83,8 +88,13 @@ def check(path: str | Path, where: str, table: Mapping[str, Any], known: Mapping
             raise BoxpressoError(f"{path}: {where}{name} is {meaning}, got {value!r}")
 
 
-def options_text(command: str, options: Mapping[str, Any], augmentation: Mapping[str, Any]) -> str:
-    """The file of these options.
+def options_text(
+    command: str,
+    options: Mapping[str, Any],
+    augmentation: Mapping[str, Any],
+    weights: Mapping[str, float] | None = None,
+) -> str:
+    """The file of these options; weights: of classes.
 
     >>> print(options_text("boxpresso new ssd --options options.toml", {"size": 128}, {"mirror": True}), end="")
     # boxpresso new ssd --options options.toml
@@ -97,4 +107,7 @@ def options_text(command: str, options: Mapping[str, Any], augmentation: Mapping
     def lines(table: Mapping[str, Any]) -> str:
         return "".join(f"{name} = {str(value).lower()}\n" for name, value in table.items())
 
-    return f"# {command}\n{lines(options)}\n[{AUGMENTATION}]\n{lines(augmentation)}"
+    text = f"# {command}\n{lines(options)}\n[{AUGMENTATION}]\n{lines(augmentation)}"
+    if weights:
+        text += f"\n[{CLASS_WEIGHTS}]\n{lines({json.dumps(name): value for name, value in weights.items()})}"
+    return text

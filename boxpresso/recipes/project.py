@@ -7,7 +7,7 @@ import os
 import shlex
 import shutil
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -25,7 +25,7 @@ from ..net import Net
 from ..net.weights import Weights, read_weights
 from ..net_spec import NetSpec
 from ..proto import NetParameter, files
-from ..proto.errors import BoxpressoError, storable
+from ..proto.errors import BoxpressoError, nearest, storable
 from . import folders, pretrained, regions, schedule, ssd, texts
 from .options import AUGMENTATIONS, options_text
 
@@ -82,6 +82,9 @@ ARCHITECTURES = {
         "mobilenet": Backbone(
             ssd.mobile, 300, 96, MOBILE, "MobileNet-SSD (names of chuanqi305's models)", {"average": 0.98}
         ),
+        "resnet18": Backbone(
+            ssd.resnet, 300, 96, VGG, "SSD over ResNet-18 (names of HolmesShuan's model)", {"average": 0.98}
+        ),
         "vgg": Backbone(ssd.vgg, 300, 257, VGG, "SSD over VGG16 (names of the paper's models)", {}),
         "small": Backbone(
             ssd.small, 128, 64, "", "a small SSD, which learns from scratch", {"average": 0.98, **SMALL_PATCHES}
@@ -96,6 +99,10 @@ ARCHITECTURES = {
             "mobilenet": Backbone(
                 partial(net, trunk=regions.MOBILE), 320, 96, MOBILE, f"{title} over MobileNet (names of chuanqi305's models)",
                 {"average": 0.98}, regions.MOBILE.stride,
+            ),
+            "resnet18": Backbone(
+                partial(net, trunk=regions.RESNET), 320, 96, VGG, f"{title} over ResNet-18 (names of HolmesShuan's model)",
+                {"average": 0.98}, regions.RESNET.stride,
             ),
             "vgg": Backbone(
                 partial(net, trunk=regions.VGG), 448, 128, VGG, f"{title} over VGG16 (names of py-faster-rcnn's models)", {},
@@ -135,6 +142,8 @@ class Wish:
         Whether a folder that was written here before is replaced.
     augmentation
         In place of those of the backbone: mirror, distort, expand, patches of `ssd.Task`.
+    class_weights
+        {class: what the loss of its objects counts for}; of the others 1.
     """
 
     data: Path
@@ -157,6 +166,7 @@ class Wish:
     force: bool = False
     kind: str = "ssd"
     augmentation: dict[str, Any] = field(default_factory=dict)
+    class_weights: dict[str, float] = field(default_factory=dict)
 
     @property
     def choice(self) -> Backbone:
@@ -339,6 +349,7 @@ def write_texts(made: Made, weights: Weights | None, folder: Path, boxes: np.nda
         batches=(made.plan.batch, made.plan.test_batch), fresh=FRESH, records=True,
         folded=weights is not None and pretrained.is_folded(weights, "conv0"),
         still=weights is not None and bool(backbone.stride), **(backbone.task | wish.augmentation),
+        class_weights=class_weights(wish.class_weights, made.classes),
     )  # fmt: skip
     if backbone.stride:  # of at most some thousand objects
         sample = boxes[:: max(1, len(boxes) // FITTED)]
@@ -374,6 +385,21 @@ def write_texts(made: Made, weights: Weights | None, folder: Path, boxes: np.nda
     (folder / "train.sh").chmod(0o755)
 
 
+def class_weights(weights: Mapping[str, float], classes: Sequence[str]) -> tuple[float, ...]:
+    """A number for each label, the background first, of {class: number}; none where none is given.
+
+    Raises BoxpressoError for a class that there is not.
+
+    >>> class_weights({"wheel": 4}, ["car", "wheel"])
+    (1.0, 1.0, 4.0)
+    """
+    for name in weights:
+        if name not in classes:
+            there = nearest(name, classes) or f"; there are {', '.join(classes)}"
+            raise BoxpressoError(f"class_weights: there is no class {name!r}{there}")
+    return (1.0, *(float(weights.get(name, 1)) for name in classes)) if weights else ()
+
+
 def options_of(made: Made, task: ssd.Task) -> str:
     """options.toml: what was chosen, by the user and by the rules."""
     wish, plan = made.wish, made.plan
@@ -381,7 +407,9 @@ def options_of(made: Made, task: ssd.Task) -> str:
     chosen = {"size": made.size, "batch": plan.batch * plan.iter_size, "iterations": plan.iterations, "rate": plan.rate}
     command = ["boxpresso", "new", wish.kind, "--backbone", wish.backbone, "--data", storable(str(wish.data))]
     command += ["--options", f"{wish.out.as_posix()}/options.toml"]
-    return options_text(shlex.join(command), chosen, {name: getattr(task, name) for name in AUGMENTATIONS})
+    return options_text(
+        shlex.join(command), chosen, {name: getattr(task, name) for name in AUGMENTATIONS}, wish.class_weights
+    )
 
 
 def look(made: Made, deploy: NetParameter, boxes: np.ndarray, weights: Weights | None, folder: Path) -> None:

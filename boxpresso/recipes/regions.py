@@ -20,7 +20,7 @@ from ..net import Net
 from ..net_spec import L, NetSpec
 from ..proto import TEST, NetParameter
 from .ssd import VOC, Task, data, evaluated, limited
-from .trunks import Writer, mobilenet, vgg16
+from .trunks import Writer, mobilenet, resnet18, vgg16
 
 ANCHORS = 9  # three scales, three ratios
 STANDARD = (
@@ -139,10 +139,12 @@ def two_small(w: Writer, top: Any, outputs: int = 128) -> Any:
     return top
 
 
-def finish(w: Writer, top: Any, classes: int = 21, columns: int = 4, fresh: str = "") -> NetSpec:
+def finish(
+    w: Writer, top: Any, classes: int = 21, columns: int = 4, fresh: str = "", weighted: dict[str, Any] | None = None
+) -> NetSpec:
     """Scores and offsets of each region, `columns` for a box; their losses, or the probabilities.
 
-    fresh: the end of the names of the two layers, which depend on the classes.
+    fresh: the end of the names of the two layers, which depend on the classes. weighted: as `Task.weighted`.
     """
     n = w.n
     score = w.dense(f"cls_score{fresh}", top, classes)
@@ -150,7 +152,8 @@ def finish(w: Writer, top: Any, classes: int = 21, columns: int = 4, fresh: str 
     if not w.train:
         n.cls_prob = L.Softmax(score)
         return n
-    n.loss_cls = L.SoftmaxWithLoss(score, n.labels, propagate_down=[True, False], loss_weight=1)
+    fields = dict(loss_param=weighted) if weighted else {}
+    n.loss_cls = L.SoftmaxWithLoss(score, n.labels, propagate_down=[True, False], loss_weight=1, **fields)
     n.loss_bbox = L.SmoothL1Loss(offsets, n.bbox_targets, n.bbox_inside_weights, n.bbox_outside_weights, loss_weight=1)
     return n
 
@@ -184,7 +187,7 @@ def vote(
     n[name] = L.Reshape(n[f"ave_{label}_rois"], shape=dict(dim=[-1, outputs]))
 
 
-def mined(w: Writer, hard: int = HARD) -> None:
+def mined(w: Writer, hard: int = HARD, weighted: dict[str, Any] | None = None) -> None:
     """The losses of the `hard` regions that have the greatest, as R-FCN's own train nets write them."""
     n = w.n
 
@@ -216,7 +219,11 @@ def mined(w: Writer, hard: int = HARD) -> None:
     )
     n.silence = L.Silence(n.bbox_outside_weights, n.temp_loss_cls, n.temp_prob_cls, n.temp_loss_bbox, ntop=0)
     n.loss_cls = L.SoftmaxWithLoss(
-        n.cls_score, n.labels_ohem, propagate_down=[True, False], loss_weight=1, loss_param=dict(ignore_label=-1)
+        n.cls_score,
+        n.labels_ohem,
+        propagate_down=[True, False],
+        loss_weight=1,
+        loss_param=dict(ignore_label=-1) | (weighted or {}),
     )
     n.loss_bbox = L.SmoothL1LossOHEM(
         n.bbox_pred, n.bbox_targets, n.bbox_loss_weights_ohem, propagate_down=[True, False, False], loss_weight=1,
@@ -306,6 +313,10 @@ MOBILE = Trunk(
     lambda w, task: mobilenet(w, w.n.data, last=11), "MobileNet", dict(mean_value=[127.5], scale=0.007843), 16, 256,
     {"train": (2000, 300), "test": (1000, 100)}, (256, 64), mobile_head, 256, 7, MSRA,
 )  # fmt: skip
+RESNET = Trunk(
+    lambda w, task: resnet18(w, w.n.data, last=4), "ResNet18", dict(mean_value=[104, 117, 123]), 16, 256,
+    {"train": (2000, 300), "test": (1000, 100)}, (256, 64), mobile_head, 256, 7, MSRA,
+)  # fmt: skip
 VGG = Trunk(
     lambda w, task: vgg16(w, w.n.data, frozen=2 if task.still else 0), "VGG", dict(mean_value=[104, 117, 123]), 16, 512,
     {"train": (12000, 2000), "test": (6000, 300)}, (256, 128), vgg_head, 1024, 7, None,
@@ -326,7 +337,7 @@ def faster_rcnn(kind: str, size: int, width: float = 1.0, task: Task = VOC, *, t
     task
         Classes and data; its anchors are sides as parts of the input's, and ratios.
     trunk
-        `SMALL`, `MOBILE` or `VGG`.
+        `SMALL`, `MOBILE`, `RESNET` or `VGG`.
 
     Returns
     -------
@@ -341,7 +352,7 @@ def faster_rcnn(kind: str, size: int, width: float = 1.0, task: Task = VOC, *, t
     """
     w = writer("Faster_RCNN", kind, size, width, task, trunk)
     feature, rois = begin(w, size, task, trunk, f"'num_classes': {task.classes}, 'batch_size': {trunk.batch[1]}")
-    finish(w, trunk.head(w, feature, rois, trunk.stride), task.classes, fresh=task.fresh)
+    finish(w, trunk.head(w, feature, rois, trunk.stride), task.classes, fresh=task.fresh, weighted=task.weighted)
     return w.n if w.train else detected(w, size, task, w.n[f"bbox_pred{task.fresh}"], own=True)
 
 
@@ -361,7 +372,7 @@ def rfcn(kind: str, size: int, width: float = 1.0, task: Task = VOC, *, trunk: T
     vote(w, "cls", top, rois, task.classes, bins=trunk.bins, stride=trunk.stride, fresh=task.fresh)
     vote(w, "bbox", top, rois, 8, bins=trunk.bins, stride=trunk.stride)
     if w.train:
-        mined(w, trunk.batch[1])
+        mined(w, trunk.batch[1], task.weighted)
         return w.n
     w.n.cls_prob = L.Softmax(w.n.cls_score)
     w.n.bbox_of_background, w.n.bbox_of_object = L.Slice(w.n.bbox_pred, name="bbox", ntop=2, axis=1, slice_point=[4])

@@ -29,11 +29,13 @@ class Rule:
 SSD_RULES = {
     "small": Rule(16, "Adam", {False: 0.004, True: 0.001}, 0.0001, 800, 10000),
     "mobilenet": Rule(16, "Adam", {False: 0.002, True: 0.0005}, 0.00005, 1000, 60000),
+    "resnet18": Rule(16, "Adam", {False: 0.001, True: 0.0005}, 0.0001, 1000, 60000),
     "vgg": Rule(8, "SGD", {False: 0.0005, True: 0.0005}, 0.0005, 1000, 80000),
 }
 REGION_RULES = {
     "small": Rule(1, "Adam", {False: 0.001, True: 0.0005}, 0.0001, 4000, 60000, REGION_EPOCHS, 1),
     "mobilenet": Rule(1, "Adam", {False: 0.0005, True: 0.0002}, 0.00005, 4000, 80000, REGION_EPOCHS, 1),
+    "resnet18": Rule(1, "Adam", {False: 0.0005, True: 0.0002}, 0.0001, 4000, 80000, REGION_EPOCHS, 1),
     "vgg": Rule(1, "SGD", {False: 0.001, True: 0.001}, 0.0005, 4000, 80000, REGION_EPOCHS, 1),
 }
 RULES = {"ssd": SSD_RULES, "faster_rcnn": REGION_RULES, "rfcn": REGION_RULES}

@@ -15,7 +15,7 @@ import numpy as np
 from ..net import Net
 from ..net_spec import L, NetSpec
 from ..proto import TEST, TRAIN, NetParameter
-from .trunks import Writer, mobilenet, normed, vgg16
+from .trunks import Writer, mobilenet, normed, resnet18, vgg16
 
 
 class Head(NamedTuple):
@@ -57,6 +57,14 @@ MOBILENET_300 = [
     Head("conv16_2", 240, 285, (2, 3)),
     Head("conv17_2", 285, 300, (2, 3)),
 ]
+RESNET_300 = [
+    Head("res4b", 60, None, (2,)),
+    Head("res5b", 105, 150, (2, 3)),
+    Head("conv6_2", 150, 195, (2, 3)),
+    Head("conv7_2", 195, 240, (2, 3)),
+    Head("conv8_2", 240, 285, (2, 3)),
+    Head("conv9_2", 285, 300, (2, 3)),
+]
 SMALL_128 = [
     Head("conv5", 18, 34, (2,)),
     Head("conv6", 34, 60, (2,)),
@@ -92,6 +100,8 @@ class Task:
         How much a picture is shrunk in training, at most; 1 is not at all.
     patches
         The smallest part of a picture that is cut out in training.
+    class_weights
+        What the loss of each label counts for, the background first; empty: 1.
     mirror, distort
         Whether pictures are mirrored in training, and their brightness, contrast, hue and saturation changed.
     records
@@ -117,6 +127,12 @@ class Task:
     average: float | None = None
     still: bool = False
     anchors: tuple[tuple[float, ...], tuple[float, ...]] | None = None
+    class_weights: tuple[float, ...] = ()
+
+    @property
+    def weighted(self) -> dict[str, Any]:
+        """The fields of a loss_param with which labels count so."""
+        return dict(weight_by_label_freqs=True, class_weighting=list(self.class_weights)) if self.class_weights else {}
 
 
 VOC = Task()
@@ -179,6 +195,24 @@ def mobile(kind: str, size: int = 300, width: float = 1.0, task: Task = VOC) -> 
         top = normed(w, f"conv{block}_1", top, w.wide(channels // 2), 1)
         top = normed(w, f"conv{block}_2", top, w.wide(channels), 3, stride=2)
     return finish(w, scaled(MOBILENET_300, size / 300), task, kernel=1)
+
+
+def resnet(kind: str, size: int = 300, width: float = 1.0, task: Task = VOC) -> NetSpec:
+    """SSD over ResNet-18, with the names of HolmesShuan's model. Parameters as for `vgg`.
+
+    Examples
+    --------
+    >>> names = [layer.name for layer in resnet("deploy").to_proto().layer]
+    >>> [name for name in names if name.startswith("res3b")]
+    ['res3b_branch2a', 'res3b_branch2a_relu', 'res3b_branch2b', 'res3b', 'res3b_relu']
+    """
+    w = Writer(f"ResNet18_{task.name}_SSD_{size}x{size}_{kind}", kind, width, average=task.average)
+    data(w, size, dict(mean_value=[104, 117, 123]), task)
+    top = resnet18(w, w.n.data)
+    for block, channels in ((6, 512), (7, 256), (8, 256), (9, 128)):
+        top = normed(w, f"conv{block}_1", top, w.wide(channels // 2), 1)
+        top = normed(w, f"conv{block}_2", top, w.wide(channels), 3, stride=2)
+    return finish(w, scaled(RESNET_300, size / 300), task, kernel=1)
 
 
 def small(kind: str, size: int = 128, width: float = 1.0, task: Task = VOC) -> NetSpec:
@@ -275,7 +309,8 @@ def finish(w: Writer, heads: list[Head], task: Task, kernel: int = 3) -> NetSpec
     if w.train:
         n.mbox_loss = L.MultiBoxLoss(
             n.mbox_loc, n.mbox_conf, n.mbox_priorbox, n.label,
-            include=dict(phase=TRAIN), propagate_down=[True, True, False, False], loss_param=dict(normalization="VALID"),
+            include=dict(phase=TRAIN), propagate_down=[True, True, False, False],
+            loss_param=dict(normalization="VALID") | task.weighted,
             multibox_loss_param=dict(
                 loc_loss_type="SMOOTH_L1", conf_loss_type="SOFTMAX", loc_weight=1, num_classes=classes, share_location=True,
                 match_type="PER_PREDICTION", overlap_threshold=0.5, use_prior_for_matching=True, background_label_id=0,

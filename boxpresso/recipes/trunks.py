@@ -1,5 +1,5 @@
 # ruff: noqa: C408  (messages are dict(name=value))
-"""What nets that are written by a program stand on: a Writer over NetSpec, and the trunks VGG16, ZF, ResNet-50 and MobileNet.
+"""What nets that are written by a program stand on: a Writer over NetSpec, and trunks (VGG16, ZF, ResNet-18 and 50, MobileNet).
 
 Names of layers and blobs are those of the published models, so that weights trained on ImageNet fit them.
 """
@@ -196,6 +196,31 @@ def bottleneck(
     top = step("branch2c", top, outer, 1, relu=False)
     w.n[f"res{name}"] = L.Eltwise(short, top)
     return w.relu(f"res{name}_relu", w.n[f"res{name}"])
+
+
+def resnet18(w: Writer, image: Any, last: int = 5) -> Any:
+    """Conv1 to res5b of ResNet-18 (He et al. 2015), at 1/32 of the image; of another last stage, res4b at 1/16.
+
+    The names are those of HolmesShuan's model for ImageNet, whose first block has a convolution in its short cut, too.
+    """
+
+    def step(name: str, top: str, bottom: Any, outputs: int, kernel: int, stride: int = 1) -> Any:
+        top = w.conv(top, bottom, outputs, kernel, stride=stride, bias=False, filler=dict(type="msra"))
+        return w.norm(f"bn{name}", f"scale{name}", top, learns=not w.still)
+
+    top = w.relu("conv1_relu", step("_conv1", "conv1", image, w.wide(64), 7, 2))
+    top = w.pool("pool1", top, 3)
+    for stage in range(2, last + 1):
+        channels = w.wide(32 * 2 ** (stage - 1))
+        for block in "ab":
+            name, stride = f"{stage}{block}", 2 if block == "a" and stage > 2 else 1
+            short = step(f"{name}_branch1", f"res{name}_branch1", top, channels, 1, stride) if block == "a" else top
+            top = step(f"{name}_branch2a", f"res{name}_branch2a", top, channels, 3, stride)
+            top = w.relu(f"res{name}_branch2a_relu", top)
+            top = step(f"{name}_branch2b", f"res{name}_branch2b", top, channels, 3)
+            w.n[f"res{name}"] = L.Eltwise(short, top)
+            top = w.relu(f"res{name}_relu", w.n[f"res{name}"])
+    return top
 
 
 def mobilenet(w: Writer, image: Any, last: int = 13) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -139,6 +139,45 @@ def judge_pictures(
     missed.sort(key=lambda fault: -fault.weight)
     false.sort(key=lambda fault: -fault.weight)
     return Judged(missed, false, right, score)
+
+
+COLUMNS = (
+    "picture",
+    "fault",
+    "why",
+    "class",
+    "score",
+    "xmin",
+    "ymin",
+    "xmax",
+    "ymax",
+    "near_class",
+    "near_score",
+    "overlap",
+)
+
+
+def fault_rows(judged: Judged, scenes: Sequence[Scene], name: Callable[[int], str]) -> list[list[str]]:
+    """A row of COLUMNS for each fault: wrong detections by score, then missed objects by size; name: of a class.
+
+    A detection of a high score where nothing is annotated, or another class, is often a wrong annotation. A box is in pixels of
+    its picture; what is near is the object that a wrong detection overlaps most, or the detection that comes nearest to a
+    missed object.
+    """
+
+    def number(value: float, digits: int) -> str:
+        return "" if math.isnan(value) else f"{value:.{digits}f}"
+
+    rows = []
+    for fault in (*judged.false, *judged.missed):
+        reasons, word = (WHY_MISSED, "missed") if fault.missed else (WHY_FALSE, "wrong")
+        label, score, _ = fault.near or (None, math.nan, None)
+        rows.append([
+            str(scenes[fault.picture].path), word, reasons[fault.why], name(fault.label),
+            number(math.nan if fault.missed else fault.weight, 4), *(number(side, 1) for side in fault.box),
+            "" if label is None else name(label), number(score, 4), number(fault.overlap, 3) if fault.near else "",
+        ])  # fmt: skip
+    return rows
 
 
 def judge_picture(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from pathlib import Path
 
@@ -87,6 +88,23 @@ def test_detections_are_saved_for_other_programs(folder, tmp_path, capsys):
     assert len(coco.COCO(str(path)).loadRes(str(tmp_path / "results.json")).anns) == 4
     status, out = run(folder, capsys, "--save-detections", "x")
     assert (status, "give them by --voc, --coco or --data" in out.err) == (1, True)
+
+
+def test_faults_are_saved_as_a_list(folder, tmp_path, capsys):
+    """An annotation that lies elsewhere than what is seen: the detection comes first, then the object."""
+    path = tmp_path / "faults.csv"
+    assert run(folder, capsys, "--voc", str(folder), "--no-curves", "--save-faults", str(path))[0] == 0
+    wrong, missed = list(csv.DictReader(path.read_text().splitlines()))
+    row, column = CELLS["c"]
+    assert (wrong["fault"], wrong["why"], wrong["class"]) == ("wrong", "nothing there", "thing")
+    assert Path(wrong["picture"]).name == Path(missed["picture"]).name == "c.jpg"
+    assert 0.5 < float(wrong["score"]) <= 1
+    corners = [float(wrong[side]) for side in ("xmin", "ymin", "xmax", "ymax")]
+    np.testing.assert_allclose(corners, [8 * column, 8 * row, 8 * column + 8, 8 * row + 8], atol=1.1)
+    assert (missed["fault"], missed["why"], missed["score"], missed["near_class"]) == ("missed", "nothing near", "", "")
+    assert [float(missed[side]) for side in ("xmin", "ymin", "xmax", "ymax")] == [0, 0, 8, 8]
+    status, out = run(folder, capsys, "--save-faults", "x")
+    assert (status, "--save-faults is of pictures" in out.err) == (1, True)
 
 
 def test_pictures_that_were_trained_on(folder, tmp_path, capsys, monkeypatch):

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.later
 
 sys.path.insert(0, str(ROOT))
 from benchmarks import __main__ as bench  # noqa: E402
-from benchmarks import acceptance, anywhere, cases, formulas, report, worker  # noqa: E402
+from benchmarks import acceptance, anywhere, cases, efficiency, formulas, report, worker  # noqa: E402
 from boxpresso import ops  # noqa: E402
 
 NET = """
@@ -249,3 +249,30 @@ def test_what_an_installation_weighs_and_takes(tmp_path):
         assert anywhere.for_this_machine(wheels) == wheels[1]
     with pytest.raises(SystemExit, match="0 of the wheels are for this machine"):
         anywhere.for_this_machine(wheels[:1])
+
+
+def test_the_bytes_and_multiply_adds_that_must_be():
+    """Of one region of 7 x 7 bins of 2 x 2 pixels, one sample in each of these, in a map of 16 x 16 of 4 channels."""
+    case = {
+        "op": "roi_align_rotated", "shape": [1, 4, 16, 16], "ratio": 2, "scale": 1.0, "count": 1, "backward": False,
+    }  # fmt: skip
+    arrays = {
+        "x": np.zeros((1, 4, 16, 16), np.float32), "rois": np.array([[0, 8, 8, 14, 14, 0]], np.float32),
+        "g": np.zeros((1, 4, 7, 7), np.float32),
+    }  # fmt: skip
+    pixels, work = efficiency.touched(case, arrays)  # samples at 1, 2, .. 14, and the right and lower neighbour of each
+    assert (pixels, work) == (15 * 15, 4 * 14 * 14)
+    assert efficiency.needed(case, arrays) == (4 * (225 * 4 + 4 * 49), 4 * 4 * 14 * 14)
+    assert efficiency.needed({**case, "backward": True}, arrays)[0] == 4 * (4 * 256 + 4 * 49)
+    upright = {**arrays, "rois": np.array([[0, 1, 1, 15, 15]], np.float32)}
+    same = efficiency.touched({**case, "op": "roi_align"}, upright)
+    assert same[0] == 225
+    assert same[1] == min(work, 15 * 7 * 4 + 49 * 4)  # rows and columns apart
+    low = efficiency.touched({**case, "op": "roi_align", "shape": [1, 4, 8, 16]}, upright)
+    assert low[0] == 7 * 15  # those below the map count not
+
+
+def test_the_rates_of_a_machine_are_of_its_order():
+    stream, peak = efficiency.rates(0.05)
+    assert 1e8 < stream < 1e13
+    assert 1e9 < peak < 1e14

@@ -22,7 +22,7 @@ from boxpresso.data.records import boxes_of, open_records
 from boxpresso.labels import read_labels
 from boxpresso.net.weights import LayerWeights, Weights, read_weights
 from boxpresso.proto import AnnotatedDatum, ModelError, parse_net, read_net, read_solver
-from boxpresso.recipes import folders, pretrained, project, schedule, ssd
+from boxpresso.recipes import folders, pretrained, project, regions, schedule, ssd
 from boxpresso.recipes.project import reasons
 
 sys.path.insert(0, str(ROOT))
@@ -129,7 +129,7 @@ def test_three_formats_give_the_same_records(drawn, capsys):
 
 
 @pytest.mark.later(but=1)
-@pytest.mark.parametrize("backbone", ["small", "mobilenet", "vgg"])
+@pytest.mark.parametrize("backbone", ["small", "mobilenet", "resnet18", "vgg"])
 def test_the_prototxts_are_read_strictly_and_say_what_they_are(backbone, drawn, capsys):
     assert new(capsys, "--backbone", backbone, "--data", drawn["voc"], "--out", "my data")[0] == 0
     task = ssd.Task(
@@ -204,6 +204,30 @@ def test_mobilenet_weights_fit_by_name(folded, drawn, capsys, monkeypatch):
         for blob, wanted in zip(solver.net.params[name], given[name].blobs):
             np.testing.assert_array_equal(blob.data, wanted)
     assert np.asarray(solver.net.params["conv11_mbox_conf_new"][0].data).std() > 0  # its filler's
+
+
+def test_resnet18_weights_fit_by_name():
+    """The layers of HolmesShuan's ResNet-18 for ImageNet have these names and shapes."""
+    rows = {"conv1": (64, 3, 7, 7), "bn_conv1": (64,), "scale_conv1": (64,)}
+    before = 64
+    for stage, channels in ((2, 64), (3, 128), (4, 256), (5, 512)):
+        for block in "ab":
+            name, bottom = f"{stage}{block}", before if block == "a" else channels
+            shapes = {"2a": (channels, bottom, 3, 3), "2b": (channels, channels, 3, 3)}
+            shapes |= {"1": (channels, bottom, 1, 1)} if block == "a" else {}
+            for branch, shape in shapes.items():
+                rows |= {f"res{name}_branch{branch}": shape}
+                rows |= dict.fromkeys((f"bn{name}_branch{branch}", f"scale{name}_branch{branch}"), shape[:1])
+        before = channels
+    for net in (
+        ssd.resnet("deploy", 96, task=ssd.Task(classes=3)),
+        regions.faster_rcnn("deploy", 96, trunk=regions.RESNET),
+    ):
+        params = Net(net.to_proto()).params
+        trunk = {name: params[name][0].shape for name in params if name in rows}
+        assert not [name for name in params if name.startswith("res") and "mbox" not in name and name not in rows]
+        last = "5" if "res5a_branch1" in trunk else "4"
+        assert trunk == {name: shape for name, shape in rows.items() if last == "5" or "5" not in name}
 
 
 def test_vgg_weights_fit_by_name():

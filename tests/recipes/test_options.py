@@ -65,6 +65,24 @@ def test_the_file_is_followed_and_the_folder_can_be_made_again(new):
         assert Path("b", name).read_text().replace('"b/', '"a/').replace(" b/", " a/") == Path("a", name).read_text()
 
 
+def test_classes_have_weights(new):
+    Path("mine.toml").write_text("[class_weights]\nbox = 4\ntriangle = 0.5\n")
+    assert new("--options", "mine.toml", "--out", "a") == 0
+    (loss,) = (layer for layer in read_net("a/train.prototxt").layer if layer.type == "MultiBoxLoss")
+    assert Path("a/labelmap.prototxt").read_text().index("box") < Path("a/labelmap.prototxt").read_text().index(
+        "circle"
+    )
+    assert list(loss.loss_param.class_weighting) == [1, 4, 1, 0.5]
+    assert new("--options", "a/options.toml", "--out", "b") == 0
+    assert Path("b/train.prototxt").read_text().replace('"b/', '"a/') == Path("a/train.prototxt").read_text()
+    for kind in ("faster_rcnn", "rfcn"):
+        words = ["new", kind, "--data", "shapes", "--size", "96", "--options", "mine.toml", "--out", kind]
+        assert main(words) == 0
+        (loss,) = (layer for layer in read_net(f"{kind}/train.prototxt").layer if layer.name == "loss_cls")
+        assert list(loss.loss_param.class_weighting) == [1, 4, 1, 0.5]
+        assert loss.loss_param.weight_by_label_freqs
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -76,6 +94,9 @@ def test_the_file_is_followed_and_the_folder_can_be_made_again(new):
         ("rate = 0", "rate is a number above 0, got 0"),
         ("augmentation = 3", "augmentation is a table, [augmentation]; got 3"),
         ("[augmentation]\nexpand = 0.5", "augmentation.expand is a number from 1, got 0.5"),
+        ("[class_weights]\nboxs = 2", "class_weights: there is no class 'boxs'; did you mean 'box'?"),
+        ("[class_weights]\nbox = 0", "class_weights.box is a number above 0, got 0"),
+        ("class_weights = [1, 2]", "class_weights is a table, [class_weights]; got [1, 2]"),
         ("size: 3", "is not TOML"),
         ("\xe9 = 3", "is not TOML"),
     ],

@@ -25,7 +25,7 @@ from examples.own_pictures.draw import draw
 pytest.importorskip("lmdb", reason="records are LMDBs")
 
 KINDS = {"faster_rcnn": regions.faster_rcnn, "rfcn": regions.rfcn}
-TRUNKS = {"small": regions.SMALL, "mobilenet": regions.MOBILE, "vgg": regions.VGG}
+TRUNKS = {"small": regions.SMALL, "mobilenet": regions.MOBILE, "resnet18": regions.RESNET, "vgg": regions.VGG}
 NETS = [(kind, name) for kind in KINDS for name in TRUNKS]
 
 

@@ -50,23 +50,24 @@ DEVICE Real softmax_of(const Real* scores, int classes, Real* largest) {
 }
 
 // Row i against label[i]; a row of label -1 does not take part.
-KERNEL multibox_softmax(int n, const Real* scores, const int* label, Real* loss, int classes) {
+// weights: of each label, or none.
+KERNEL multibox_softmax(int n, const Real* scores, const int* label, const Real* weights, Real* loss, int classes) {
   GRID_LOOP(i, n) {
     loss[i] = 0;
     if (label[i] < 0) continue;
     Real most;
     const Real sum = softmax_of(scores + i * classes, classes, &most);
     const Real part = exp(scores[i * classes + label[i]] - most) / sum;
-    loss[i] = -log(max(part, Real(1.17549435e-38)));
+    loss[i] = -log(max(part, Real(1.17549435e-38))) * (weights ? weights[label[i]] : Real(1));
   }
 }
 
-KERNEL multibox_softmax_backward(int n, const Real* scores, const int* label, const Real* top_diff, Real* bottom_diff,
-                                 int classes, Real scale) {
+KERNEL multibox_softmax_backward(int n, const Real* scores, const int* label, const Real* weights, const Real* top_diff,
+                                 Real* bottom_diff, int classes, Real scale) {
   GRID_LOOP(i, n) {
     const Real* row = scores + i * classes;
     Real* diff = bottom_diff + i * classes;
-    const Real factor = label[i] < 0 ? Real(0) : scale * top_diff[0];
+    const Real factor = label[i] < 0 ? Real(0) : scale * top_diff[0] * (weights ? weights[label[i]] : Real(1));
     Real most, sum = 1;
     if (label[i] >= 0) sum = softmax_of(row, classes, &most);
     for (int c = 0; c < classes; ++c)

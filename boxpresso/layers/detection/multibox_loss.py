@@ -10,7 +10,7 @@ from ...data.boxes import PAIR, area, best, match
 from ...device import AnyArray, Blob, Kernels
 from ...proto.boxpresso_pb2 import PriorBoxParameter
 from ..core import Layer
-from ..core.normalizer import divisor, normalization
+from ..core.normalizer import divisor, normalization, refuse_forks
 from . import suppress
 
 
@@ -56,7 +56,9 @@ class MultiBoxLoss(
         `ignore_cross_boundary_bbox` (false): priors that leave the image do not take part; `bp_inside` (false):
         coordinates of boxes outside the image do not count.
     loss_param
-        `normalization` (VALID, the number of matches; or FULL, N * P; BATCH_SIZE, N; NONE, 1; PRE_FIXED).
+        `normalization` (VALID, the number of matches; or FULL, N * P; BATCH_SIZE, N; NONE, 1; PRE_FIXED);
+        `weight_by_label_freqs` (false) and `class_weighting`, of SoftmaxWithLoss in SegNet's Caffe: with SOFTMAX true
+        multiplies the loss of a prior's scores by the number that class_weighting has for its label.
 
     Returns
     -------
@@ -69,7 +71,8 @@ class MultiBoxLoss(
         For `num_classes` or `sample_size` below 1, a `neg_pos_ratio` that is not above 0, a background that is
         not below `num_classes` (with SOFTMAX), `map_object_to_agnostic` with other than two classes, mining
         without `share_location`, `do_neg_mining` that contradicts `mining_type`, `ignore_difficult_gt` of another
-        program, a `pre_fixed_normalizer` that is not above 0 with PRE_FIXED, and bottoms of the wrong shape. In
+        program, a `pre_fixed_normalizer` that is not above 0 with PRE_FIXED, label_smoothing of a fork, class weights with
+        LOGISTIC or not one for each class, and bottoms of the wrong shape. In
         forward: variances that are not above 0; NaN, infinity or labels that cannot be in the ground truth; a
         matched prior without width or height. In backward: a gradient asked for priors or ground truth.
 
@@ -116,7 +119,15 @@ class MultiBoxLoss(
             self.need(p.neg_pos_ratio > 0, f"neg_pos_ratio must be positive, got {p.neg_pos_ratio}")
         if self.mining == p.HARD_EXAMPLE:
             self.need(p.sample_size > 0, f"sample_size must be positive, got {p.sample_size}")
-        self.mode = normalization(self, self.param.loss_param)
+        loss = self.param.loss_param
+        self.mode = normalization(self, loss)
+        refuse_forks(self, loss, () if p.conf_loss_type == p.LOGISTIC else ("weight_by_label_freqs", "class_weighting"))
+        weights = list(loss.class_weighting) if loss.weight_by_label_freqs else []
+        self.need(
+            not loss.weight_by_label_freqs or len(weights) == self.classes,
+            f"weight_by_label_freqs needs a class_weighting for each of {self.classes} classes, got {len(weights)}",
+        )
+        self.weights = self.device.table(np.asarray(weights), self.dtype) if weights else None
         self.coding = self.kernels.struct("Coding", code=p.code_type, in_target=p.encode_variance_in_target)
         self.smooth = int(p.loc_loss_type == p.SMOOTH_L1)
         down = [*self.param.propagate_down, True, True]
@@ -319,7 +330,7 @@ class MultiBoxLoss(
         if self.p.conf_loss_type == self.p.LOGISTIC:
             self.kernels.multibox_logistic(rows, bottom[1].data, self.label, self.target, self.score_loss, self.classes)
         else:
-            self.kernels.multibox_softmax(rows, bottom[1].data, self.label, self.score_loss, self.classes)
+            self.kernels.multibox_softmax(rows, bottom[1].data, self.label, self.weights, self.score_loss, self.classes)
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         self.need(not any(propagate_down[2:]), "priors and ground truth have no gradient; set propagate_down: false")
@@ -337,7 +348,7 @@ class MultiBoxLoss(
                 )
             else:
                 self.kernels.multibox_softmax_backward(
-                    rows, scores, self.label, loss_diff, wanted, self.classes, 1 / self.divisor
+                    rows, scores, self.label, self.weights, loss_diff, wanted, self.classes, 1 / self.divisor
                 )
 
     def allow_force_backward(self, index: int) -> bool:

@@ -265,3 +265,24 @@ def test_a_loss_behind_a_view_tells_the_shape_of_labels():
     net = Net(fewer, data=shapes, device="cpu")  # as many images as a survey takes
     assert net.blobs["data"].shape[0] == survey.BATCH
     assert net.blobs["label"].count == survey.BATCH * 7
+
+
+@pytest.mark.parametrize(("transform", "sides"), [("", (224, 4096)), ("transform_param { crop_size: 40 }", (40, 40))])
+def test_rows_of_features_are_as_wide_as_their_kernel(transform, sides):
+    text = f"""layer {{ name: "d" type: "Data" top: "data" top: "label" data_param {{ batch_size: 2 }} {transform} }}
+        layer {{ name: "c" type: "Convolution" bottom: "data" top: "c"
+            convolution_param {{ num_output: 1 kernel_h: 7 kernel_w: 4096 pad_w: 4096 }} }}"""
+    assert Net(parse_net(text), data="shapes", device="cpu", lazy=True).blobs["data"].shape[2:] == sides
+
+
+def test_frames_that_are_channels_stay_so():
+    """Clips of as many channels as there are means, which a Reshape makes volumes of."""
+    text = f"""layer {{ name: "d" type: "Data" top: "data" data_param {{ batch_size: 2 }}
+            transform_param {{ crop_size: 8 {"mean_value: 5 " * 12} }} }}
+        layer {{ name: "r" type: "Reshape" bottom: "data" top: "r"
+            reshape_param {{ shape {{ dim: 0 dim: 3 dim: 4 dim: 8 dim: 8 }} }} }}
+        layer {{ name: "c" type: "Convolution" bottom: "r" top: "c"
+            convolution_param {{ num_output: 1 kernel_size: 3 kernel_size: 3 kernel_size: 3 }} }}"""
+    net = Net(parse_net(text), data="shapes", device="cpu", lazy=True)
+    assert net.blobs["data"].shape == (2, 12, 8, 8)
+    assert net.blobs["c"].shape == (2, 1, 2, 6, 6)

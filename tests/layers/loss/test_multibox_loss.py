@@ -65,6 +65,38 @@ def test_loss_by_hand(device):
     assert not conf_diff.reshape(5, 3)[4].any()
 
 
+WEIGHTS = "loss_param { weight_by_label_freqs: true class_weighting: 0.5 class_weighting: 3 class_weighting: 1 }"
+
+
+def test_labels_have_weights(device):
+    """As by hand above, with the match of label 1 three times and negatives half as much; gradients too."""
+    conf = np.zeros((5, 3))
+    conf[2] = [0, 2, 0]
+    r = rig(BASE, truth([0, 1, *PRIORS[2]]), None, conf, extra=WEIGHTS, device=device, dtype=np.float64)
+    scores = 3 * (np.log(2 + np.exp(2)) - 2) + 0.5 * 3 * np.log(3)
+    np.testing.assert_allclose(r.forward()[0], scores, rtol=1e-12)
+    conf = np.random.default_rng(1).standard_normal((5, 3))
+    every = rig(
+        BASE + "mining_type: NONE",
+        truth([0, 1, *PRIORS[2]]),
+        None,
+        conf,
+        extra=WEIGHTS,
+        device=device,
+        dtype=np.float64,
+    )
+    check_gradient(every, bottoms=(1,), samples=15)
+    wrong = {
+        "class_weighting for each of 3 classes, got 2": WEIGHTS.replace("class_weighting: 1 ", ""),
+        "label_smoothing of a fork": "loss_param { label_smoothing: 0.1 }",
+    }
+    for message, extra in wrong.items():
+        with pytest.raises(LayerError, match=message):
+            rig(BASE, truth([0, 1, *PRIORS[2]]), extra=extra)
+    with pytest.raises(LayerError, match="weight_by_label_freqs of a fork"):
+        rig(BASE + "conf_loss_type: LOGISTIC", truth([0, 1, *PRIORS[2]]), extra=WEIGHTS)
+
+
 def test_true_boxes_take_the_best_pair_first_and_ties_the_first_prior():
     boxes = np.array([[0, 0, 2, 1], [0, 0, 2, 1], [0, 0, 1, 1.0]])
     gt = np.array([[0, 0, 1, 1.0], [0, 0, 1.5, 1]])
