@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 WAKE = 50_000  # nanoseconds until a sleeping worker is at work, about
 BYTES = 3  # that one worker gets through in a nanosecond, about: the guess for a launch of a size not seen yet
-FIRST, LONGEST = 2, 128  # launches by one worker until all are tried again: doubled each time that all are slower
+SHARE = 0.03  # of the time, which tries by all workers may cost where one is faster
+LONGEST = 256  # launches by one worker until all are tried again
 # At each launch by all workers of what waits while it runs, whose time on the processor tells nothing of what one would need.
 SLOW_FADE = 0.998
 # Nanoseconds, guessed, up to which the first launch of what waits is by one worker, to know its time.
@@ -30,17 +31,17 @@ class Times:
 
     alone: float  # by one worker
     together: float  # by all, the last time
-    # Launches by one worker after the next launch by all that is slower; FIRST: none, all are tried again.
-    pause: int = FIRST
-    left: int = LONGEST  # of these, until all are tried
+    lost: float = 0.0  # by the last launch by all, where it was slower and those before were not
+    left: float = LONGEST  # launches by one worker, until all are tried
 
 
 class Schedule:
     """Remembers how long launches took, by one worker and by all, for each kernel and order of magnitude of its size.
 
     To wake sleeping workers takes longer than small work does, and so does all while other programs use the machine. A launch
-    by all that was slower may have been the one after a pause, or the only one that was disturbed: all are tried again at once,
-    and ever more rarely where they stay slower. Results do not depend on the number of workers.
+    by all that was slower may have been the one after a pause, which found them asleep, or the only one that was disturbed: all
+    are tried again at once. Where they are slower twice, one worker goes on until what both lost is but SHARE of the time.
+    Results do not depend on the number of workers.
     """
 
     def __init__(self, waits: bool = False) -> None:
@@ -74,9 +75,11 @@ class Schedule:
             times.alone, times.together = SLOW_FADE * times.alone if known else 2 * lapse, lapse
         else:  # the first launch may find its memory cold
             times.alone, times.together = alone, lapse if known else WAKE + alone / workers
-        if times.together < times.alone:
-            times.pause = FIRST
+        slower = times.together - times.alone
+        if slower < 0:
+            times.lost = 0.0
+        elif not times.lost:
+            times.lost, times.left = max(slower, 1.0), 0
         else:
-            times.left = times.pause if times.pause > FIRST else 0  # one alone may have been disturbed
-            times.pause = min(2 * times.pause, LONGEST)
+            times.left, times.lost = min((times.lost + slower) / (SHARE * max(times.alone, 1.0)), LONGEST), 0.0
         return result

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from boxpresso.device import schedule
-from boxpresso.device.schedule import LONGEST, Schedule
+from boxpresso.device.schedule import LONGEST, SHARE, Schedule
 
 ALONE, TOGETHER = 2_400_000, 1_300_000  # nanoseconds of a chain's launch
 
@@ -53,7 +53,15 @@ def test_the_launch_after_each_pause_does_not_decide_for_the_others(chosen):
     assert counts == [[2] * 4] * 40
 
 
-def test_a_busy_machine_is_asked_ever_more_rarely(chosen):
+def test_a_busy_machine_is_asked_rarely(chosen):
     counts = chosen([20 * ALONE] * 2000)
-    assert counts[-1000:].count(2) <= 1000 // LONGEST + 1
+    assert counts[-1000:].count(2) <= 2 * (1000 // LONGEST + 1)
     assert chosen([TOGETHER] * (LONGEST + 50))[-50:] == [2] * 50  # and is found to be no longer busy
+
+
+@pytest.mark.parametrize("slower", [1.01, 1.2, 2, 4])
+def test_to_ask_costs_a_share_of_the_time_and_no_more(chosen, slower):
+    counts = chosen([slower * ALONE] * 4000)[1000:]
+    assert 0 < counts.count(2) * (slower - 1) <= 1.5 * SHARE * len(counts)
+    soon = int(2 * slower / SHARE) + 2
+    assert chosen([TOGETHER] * (soon + 50))[-50:] == [2] * 50

@@ -48,6 +48,38 @@ def test_each_share_is_worked_at_once(workers):
         assert (x == -8).all()
 
 
+TOGETHER = """
+    import os
+    import numpy as np
+    from boxpresso.device import host
+    from boxpresso.layers.neuron.relu import ReLU
+
+    device = host.Cpu()
+    device.workers, device.schedule.always_all = 2, True
+    x, before = np.ones(10, np.float32), set(os.listdir("/proc/self/task"))
+    launch = ReLU.kernels.on(device).relu_forward
+    launch(10, x, x, 1.0, np.inf)
+    (worker,) = map(int, set(os.listdir("/proc/self/task")) - before)
+    moved = set()
+    for _ in range(200):
+        with open("/proc/self/stat") as file:
+            here = int(file.read().rpartition(")")[2].split()[36])
+        os.sched_setaffinity(worker, {here})  # as Linux may wake it there
+        for _ in range(3):
+            launch(10, x, x, 1.0, np.inf)
+        allowed = os.sched_getaffinity(worker)
+        if allowed != {here}:
+            moved.add(here not in allowed and allowed < os.sched_getaffinity(0))
+    print(moved)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only on Linux does a caller know where threads are")
+@pytest.mark.skipif(len(getattr(os, "sched_getaffinity", lambda pid: [0])(0)) < 2, reason="there is one processor")
+def test_a_worker_that_is_woken_on_the_callers_processor_is_sent_to_others():
+    assert run(TOGETHER).strip() == "{True}"
+
+
 def test_callers_have_threads_of_their_own():
     """Several threads of Python launch at once, kernels and chains whose workers wait for each other."""
     device, wrong = device_of(3), []
