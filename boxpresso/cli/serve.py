@@ -57,7 +57,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     add = common.add_argument
     arguments.which(common)
     add("--open", action="store_true", help="open the page in a browser")
-    add("--examples", metavar="FOLDER", help="offer the pictures of this folder on the page")
+    text = "offer the pictures of this folder (default: example.jpg and its like beside MODEL, to this machine alone)"
+    add("--examples", metavar="FOLDER", help=text)
     add("--port", metavar="P", type=port, default=8000, help="the port, 0 for any that is free (default: 8000)")
     add("--host", metavar="H", default="127.0.0.1", help="the address to listen on (default: 127.0.0.1)")
     text = "speak KServe v2 over gRPC at this port, too, 0 for any that is free"
@@ -102,7 +103,8 @@ def run(args: Namespace) -> int:
 
     options = Options(
         args.host, args.max_upload, args.timeout, args.queue, tuple(args.allow_host), tuple(args.allow_origin),
-        args.examples, args.batch, args.grpc_port, report=report_of,
+        args.examples, args.model.split(",")[0] if args.model and is_loopback(args.host) else None, args.batch, args.grpc_port,
+        report=report_of,
     )  # fmt: skip
     Examples(options.examples, options.max_upload)  # what is wrong is said before the model is read
     listener = bind(args.host, args.port)

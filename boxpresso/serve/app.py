@@ -79,7 +79,7 @@ class Api:
         opening: Opening | None = None,
     ) -> None:
         self.worker, self.options, self.report, self.opening = worker, options, report, opening
-        self.examples = Examples(options.examples, options.max_upload)
+        self.examples = Examples(options.examples, options.max_upload, options.beside)
         self.use(model)
         self.uploads = Uploads(options.max_upload, TOGETHER * options.max_upload)
         self.models = Uploads(options.max_model, options.max_model)

@@ -28,8 +28,9 @@ class Options:
         Further names that a request may call the server by, beside this machine's own.
     allow_origins
         Origins of pages elsewhere that may use it, such as "https://example.org".
-    examples
-        A folder whose pictures the page offers, or None.
+    examples, beside
+        A folder whose pictures the page offers; None for those that lie beside `beside`, the path of a model, and are called
+        example, sample, scene or demo, or for none.
     batch
         Pictures of requests of the Open Inference Protocol that go through the net together.
     max_model
@@ -47,6 +48,7 @@ class Options:
     allow_hosts: tuple[str, ...] = ()
     allow_origins: tuple[str, ...] = field(default=())
     examples: str | None = None
+    beside: str | None = None
     batch: int = 8
     grpc_port: int | None = None
     max_model: int = 1 << 30

@@ -377,3 +377,16 @@ def test_examples(tmp_path):
         assert answered(post(server, None, example=1)) == answered(post(server, png(cells(3))))
         refused(get(server, "api/examples/2"), 404, "no example 2")
         refused(get(server, "api/examples/-1"), 404, "no example -1")
+
+
+def test_examples_beside_the_model(tmp_path):
+    """By their names alone: other pictures there are not for others to see."""
+    for name in ("Example 2.png", "scene.bmp", "holiday.png", "demo.txt"):
+        Image.fromarray(cells(3)).save(tmp_path / name, "PNG")
+    with started(beside=str(tmp_path / "deploy.prototxt")) as server:
+        assert get(server, "api/model").json()["examples"] == ["Example 2.png", "scene.bmp"]
+        assert get(server, "api/examples/0").content == (tmp_path / "Example 2.png").read_bytes()
+    with started(beside=str(tmp_path)) as server:  # a cascade
+        assert get(server, "api/model").json()["examples"] == ["Example 2.png", "scene.bmp"]
+    with started(beside=str(tmp_path / "none" / "deploy.prototxt")) as server:
+        assert get(server, "api/model").json()["examples"] == []

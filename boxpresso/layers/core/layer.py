@@ -583,6 +583,10 @@ class Layer:
     def __str__(self) -> str:
         return f"{self.type} layer {self.name!r}"
 
+    def __repr__(self) -> str:
+        bottoms, tops = (", ".join(names) or "nothing" for names in (self.param.bottom, self.param.top))
+        return f"<{self}: {bottoms} to {tops}>"
+
     @classmethod
     def kernel_files(cls) -> list[Kernels]:
         """The Kernels that are attributes of the class, so that a Net can compile them all at once."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
 import numpy as np
 
@@ -54,9 +55,10 @@ class OrdinalRegressionLoss(
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.ordinal_regression_loss_param
-        length = bottom[0].count // bottom[0].shape[0] if bottom[0].count else 0
+        length = prod(bottom[0].shape[1:])
         self.ranks = p.k or length // 2
         self.need(self.ranks > 0, f"needs two scores for each rank, got the shape {bottom[0].shape}")
+        self.need(length == 2 * self.ranks, f"needs {2 * self.ranks} scores a row, 2 for each rank, got {length}")
         weights = np.full(self.ranks, 1 / self.ranks)
         if p.weight_file:
             try:
