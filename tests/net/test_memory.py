@@ -133,7 +133,7 @@ def test_the_arrays_of_nets_are_told(name, monkeypatch):
     live = Live(monkeypatch)
     file, options = FILES[name]
     model = read_net(EXAMPLES / file)
-    data = survey.small(model, options.get("phase", "TEST"))
+    model, data = survey.small(model, options.get("phase", "TEST"))
     net = Net(survey.unfilled(model), device="cpu", seed=1, data=data, **options)
     told = net.memory.total
     survey.randomise(net)
