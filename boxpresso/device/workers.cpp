@@ -68,7 +68,7 @@ struct Team {
 
   // Linux wakes a thread on the processor that it was on last, although that may be the caller's and others are idle, where there
   // are few: two would then take turns on one for as long as they work. Such a thread is sent to those of no other member.
-  void part() {
+  void spread() {
 #if defined(__linux__)
     cpu_set_t taken, all, rest;
     CPU_ZERO(&taken);
@@ -100,7 +100,7 @@ struct Team {
       ++run;
     }
     if (count > 1) {
-      part();
+      spread();
       begins.notify_all();
     }
     share(work, 0, count);

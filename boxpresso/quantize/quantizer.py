@@ -275,7 +275,7 @@ class Quantizer:
         )  # fmt: skip
         self.numbers = [numbers(self.float, each, self.names) for each in self.inputs]
         reasons = dict.fromkeys(float32, "asked for")
-        scales = self.with_errors(self.corrected(scales.with_kinds(reasons), measured))
+        scales = self.with_errors(self.nearest(scales.with_kinds(reasons), measured))
         if speed:
             scales, reasons = self.faster(scales, reasons)
         scales, lost = self.keeping(scales, reasons)
@@ -314,7 +314,7 @@ class Quantizer:
             if step.lowering is not None and step.lowering.takes == BYTES and not step.lowering.keeps_numbers
         ]  # fmt: skip
 
-    def corrected(self, scales: Quantization, measured: Measured) -> Quantization:
+    def nearest(self, scales: Quantization, measured: Measured) -> Quantization:
         """With corrected biases, with steps of channels' own, or both, where all layers in 8 bits are nearer to float so."""
         count = min(FEW, len(self.inputs))
         ways = {

@@ -325,34 +325,25 @@ def done_in(out: Path) -> int:
     return len(list(out.glob("part-*.parquet")))
 
 
-def survive(folder: Path, count: int, part: int, workers: int, again: bool) -> str:
-    """Detects in so many pictures, while so many workers are killed, and with `again` the whole run, which is begun again: what
-    it says."""
-    source, out = write_pictures(folder / "pictures", range(count)), folder / "out"
-    running, parts = begin(folder, source, out, part), -(-count // part)
-    for kill in range(1, workers + 1):
-        until(running, lambda n=kill * parts // (workers + 3): done_in(out) >= n and workers_of(running.pid))
-        os.kill(workers_of(running.pid)[0], signal.SIGKILL)
-    if again:
-        until(running, lambda: done_in(out) >= parts // 2)
-        running.kill()
-        running.communicate()
-        assert 0 < done_in(out) < parts
-        running = begin(folder, source, out, part)
-    said, errors = running.communicate()
-    assert running.returncode == 0, errors
-    assert f"{count} pictures in {parts} parts" in said
-    assert ("an earlier run has done" in said) == again
-    check(out, count)
-    return said
-
-
 @pytest.mark.slow
 @pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="Ray's workers are found in /proc")
 def test_each_result_is_there_once_though_five_workers_and_the_run_are_killed(tmp_path):
     pytest.importorskip("ray", reason="ray is not installed: pip install 'boxpresso[ray]'")
-    count = 100_000
-    said = survive(tmp_path, count, 1000, workers=5, again=True)
+    count, part, parts, kills = 100_000, 1000, 100, 5
+    source, out = write_pictures(tmp_path / "pictures", range(count)), tmp_path / "out"
+    running = begin(tmp_path, source, out, part)
+    for kill in range(1, kills + 1):
+        until(running, lambda n=kill * parts // (kills + 3): done_in(out) >= n and workers_of(running.pid))
+        os.kill(workers_of(running.pid)[0], signal.SIGKILL)
+    running.kill()  # and the whole run
+    running.communicate()
+    assert 0 < done_in(out) < parts
+    running = begin(tmp_path, source, out, part)
+    said, errors = running.communicate()
+    assert running.returncode == 0, errors
+    assert f"{count} pictures in {parts} parts" in said
+    assert "an earlier run has done" in said
+    check(out, count)
     assert f"{sum((i & 0xFFFF).bit_count() for i in range(count))} detections in {count} pictures" in said
 
 

@@ -199,7 +199,7 @@ def test_a_layer_that_gives_nothing_is_named(made):
 
 def test_layers_that_cost_accuracy_are_given_back(made, monkeypatch):
     """Worst first, no more than it takes; the lost is what is measured. Biases and channels, whose errors cancel here, stay."""
-    monkeypatch.setattr(Quantizer, "corrected", lambda self, scales, measured: scales)
+    monkeypatch.setattr(Quantizer, "nearest", lambda self, scales, measured: scales)
     all_of_it = quantised(made)
     half = quantised(made, drop=all_of_it.notes["lost"] * 0.7)
     back = [name for name in LAYERS if name not in half.chosen]
