@@ -1,40 +1,35 @@
-"""Layers that choose rows: by kernels alone where these can count them, and on the host elsewhere."""
+"""Layers that choose rows: by kernels alone, which tell the host how many there are."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Generic, Protocol, TypeVar
+from typing import ClassVar, Generic, TypeVar
 
-from ...device import Blob
+from ...device import Blob, Kernels
 from ..core import Layer, Trait
 from ..core.places import number_at
-
-
-class Chooser(Protocol):
-    """What chooses rows by kernels alone: `rows` is how many at most, 0 where the host has to choose."""
-
-    rows: int
-
-
-There = TypeVar("There", bound=Chooser)
+from .device_choice import DeviceChoice
 
 
 class Choosing(Layer, traits=Trait.CHOOSES_ROWS):
     """A layer of which only a forward tells how many rows its tops have.
 
-    A subclass gives `forward_launch` and `forward_finish`, for devices that need no host, `forward_host` and `shape`.
+    A subclass gives `forward_launch` and `forward_finish`, `shape`, and `forward_empty` where tops of nothing are not
+    just without rows.
     """
+
+    files: ClassVar[tuple[Kernels, ...]] = ()  # of kernels that it launches, beside those that are attributes
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         if self.forward_launch(bottom, top):
             self.forward_finish(bottom, top)
         else:
-            self.forward_host(bottom, top)
+            self.forward_empty(bottom, top)
 
-    def forward_host(self, bottom: list[Blob], top: list[Blob]) -> None:
-        """The forward as the host does it."""
-        raise NotImplementedError(f"{self} has no forward_host")
+    def forward_empty(self, bottom: list[Blob], top: list[Blob]) -> None:
+        """The forward where there is nothing to choose of."""
+        self.shape(top, 0)
 
     def shape(self, top: Sequence[Blob], rows: int) -> None:
         """Gives the tops so many rows."""
@@ -47,12 +42,19 @@ class Choosing(Layer, traits=Trait.CHOOSES_ROWS):
         self.shape(top, count)
         return count
 
+    @classmethod
+    def kernel_files(cls) -> list[Kernels]:
+        return [*super().kernel_files(), *cls.files]
+
     def allow_force_backward(self, index: int) -> bool:
         return False
 
 
+There = TypeVar("There", bound=DeviceChoice)
+
+
 class ChoosingThere(Choosing, Generic[There]):
-    """One whose `on_device` chooses where the device needs no host.
+    """One whose choice is `on_device`'s.
 
     A subclass gives `launch`, and `finish` where more is to be done than to count rows.
     """
@@ -77,3 +79,11 @@ class ChoosingThere(Choosing, Generic[There]):
     def finish(self, there: There, bottom: list[Blob], top: list[Blob]) -> None:
         """Waits for them, and gives the tops their shapes."""
         self.shape_by_count(top, there.rows)
+
+    def most_rows(self, bottom: Sequence[Blob]) -> int:
+        there = self.on_device
+        return there.rows + there.tail if there is not None and there.rows else 0
+
+    def kept_bytes(self, bottom: Sequence[Blob], top: Sequence[Blob], backward: bool) -> int:
+        own = super().kept_bytes(bottom, top, backward)
+        return own + (self.on_device.scratch.nbytes if self.on_device is not None else 0)

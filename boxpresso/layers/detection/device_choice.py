@@ -11,11 +11,11 @@ from ...device import AnyArray, Blob
 from ..core import Layer, doubt
 from ..core.places import numbers_at
 from . import order, suppress
-from .order import MOST_ROWS, Order, Scratch, sortable, starts_of
+from .order import Order, Scratch, sortable, starts_of
 
 WHOLE = 2**20  # bytes of rows up to which they are copied to the host together with their number
 
-FILES = order.kernels, suppress.kernels, doubt.kernels
+FILES = order.kernels, order.by_thread, suppress.kernels, doubt.kernels
 
 
 class DeviceChoice:
@@ -24,14 +24,34 @@ class DeviceChoice:
     Attributes
     ----------
     rows
-        At most so many there can be; 0 where the host has to look: there is nothing to find, or more than kernels can count.
+        At most so many there can be; 0 where there is nothing to choose of.
     """
 
     rows = 0
+    tail = 1  # rows behind them, in which kernels say how many there are
 
     def __init__(self, layer: Layer) -> None:
         self.layer, self.device, self.dtype = layer, layer.device, layer.dtype
         self.scratch = Scratch(layer.device)
+
+    def count_rows(self, groups: int, items: int, rows: int, tail: int = 1) -> None:
+        """Sets `rows`, or 0 where there are no items. Raises LayerError for more than kernels can count.
+
+        Parameters
+        ----------
+        tail
+            The attribute.
+        """
+        need, self.tail = self.layer.need, tail
+        need(
+            sortable(groups, items),
+            f"{groups} lists of {items} boxes are more than can be sorted, {order.MOST_ITEMS}: give fewer images at a time",
+        )
+        self.rows = rows if groups * items else 0
+        need(
+            self.rows + tail <= order.MOST_ROWS,
+            f"up to {rows} rows are more than can be counted, {order.MOST_ROWS}: give fewer images at a time, or limit boxes",
+        )
 
     def listed(self, best: Order, boxes: AnyArray, share: int = 1) -> tuple[AnyArray, AnyArray]:
         """Launches what lists the boxes of the best, and gives them twice: as they are, and as suppression wants them.
@@ -44,12 +64,16 @@ class DeviceChoice:
             So many items of a group have one box.
         """
         count, columns = best.groups * best.most, boxes.shape[1]
-        listed = self.scratch("listed", (count, columns), boxes.dtype)
-        turned = self.scratch("turned", (count, columns), boxes.dtype) if columns == 5 else None
+        listed, turned = self.lists(best, columns, boxes.dtype)
         order.kernels.on(self.device).order_listed(
             count, boxes, best.order, best.start, listed, turned, best.items // share, best.most, columns, share
         )
         return listed, listed if turned is None else turned
+
+    def lists(self, best: Order, columns: int, dtype: Any) -> tuple[AnyArray, AnyArray | None]:
+        """The arrays of `listed`; the second is rotated boxes'."""
+        shape = best.groups * best.most, columns
+        return self.scratch("listed", shape, dtype), self.scratch("turned", shape, dtype) if columns == 5 else None
 
     def reserve(self, best: Order, boxes: AnyArray) -> None:
         """In reshape: makes the arrays of `stay` and `taken` on the CPU, where memory is counted before it is used."""
@@ -79,9 +103,11 @@ class DeviceChoice:
     def taken(self, best: Order, survivors: AnyArray, stay: AnyArray, labels: int, keep: int) -> AnyArray:
         """Launches what finds where the rows of each group start, of which an image of `labels` groups has `keep`; -1: all."""
         taken = self.scratch("taken", (best.groups,))
-        order.kernels.on(self.device).order_taken(
-            best.groups, best.best, survivors, best.start, stay, taken, labels, keep
-        )
+        lists = best.best, survivors, best.start, stay, taken, labels, keep
+        if best.in_tiles:
+            order.kernels.on(self.device).order_taken(best.groups, *lists)
+        else:
+            order.by_thread.on(self.device).order_shares(best.groups // labels, *lists)
         return self.starts(taken)
 
     def read_numbers(self, top: Blob, at: int, count: int = 1) -> list[int]:
@@ -115,6 +141,9 @@ class DeviceRegions(DeviceChoice):
     count: AnyArray
     images = items = 0
 
+    best: Order  # their order
+    boxes: AnyArray  # (images * items, columns), all
+
     def __init__(
         self, layer: Layer, columns: int, before: int, after: int, threshold: float | None, last: int = 1
     ) -> None:
@@ -124,17 +153,21 @@ class DeviceRegions(DeviceChoice):
             self.threshold = suppress.least_overlap(threshold, layer.dtype) if columns == 4 else float(threshold)
 
     def resize(self, images: int, items: int) -> bool:
-        """Takes how many images there are, with so many boxes each, and says whether kernels can choose of them."""
-        self.images, self.items, self.rows = images, items, 0
+        """Takes how many images there are, with so many boxes each, and says whether there is something to choose of."""
+        self.images, self.items = images, items
         self.most = min(self.before, items) if self.before > 0 else items
         self.each = min(self.after, self.most) if self.after > 0 else self.most
-        if sortable(images, items) and images * self.each <= MOST_ROWS:
-            self.rows = images * self.each
+        self.count_rows(images, items, images * self.each)
+        if self.rows:
+            self.best = Order(self.scratch, images, items, self.most, self.dtype)
+            self.boxes = self.scratch("boxes", (images * items, self.columns), self.dtype)
+            listed, turned = self.lists(self.best, self.columns, self.dtype)
+            self.reserve(self.best, listed if turned is None else turned)
         return self.rows > 0
 
     def choose(
         self,
-        decode: Callable[[AnyArray, Order], None],
+        decode: Callable[[], None],
         regions: AnyArray,
         scored: AnyArray | None = None,
         wide: int = 1,
@@ -144,17 +177,16 @@ class DeviceRegions(DeviceChoice):
         Parameters
         ----------
         decode
-            Launches what writes all boxes (images * items, columns), and their scores into the order's values.
+            Launches what writes all `boxes`, and their scores into the values of `best`.
         regions
             (rows + 1, 1 + columns), gets the rows, and behind `rows` of them their number.
         scored
             (rows, wide), gets their scores, with more than 1 for `wide` behind the rows themselves; or None.
         """
-        best = Order(self.scratch, self.images, self.items, self.most, self.dtype)
-        boxes = self.scratch("boxes", (self.images * self.items, self.columns), self.dtype)
-        decode(boxes, best)
+        best = self.best
+        decode()
         best.sort(self.device)
-        listed, turned = self.listed(best, boxes)
+        listed, turned = self.listed(best, self.boxes)
         survivors, out = None, best.start
         if self.threshold is not None:
             survivors, stay = self.stay(best, turned, self.threshold, self.each, last=self.last)

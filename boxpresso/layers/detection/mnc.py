@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...device import Blob
+from ...device import AnyArray, Blob
 from ..core import Trait
 from ..core.param_str import settings
 from . import proposal_device
@@ -68,6 +68,11 @@ class MNCProposal(
 
     replaces = ("pylayer.proposal_layer.ProposalLayer",)
     list_shapes = (-1, 5), (1, -1)
+    every: np.ndarray  # the anchors at all places of maps of that `size`
+    size: tuple[int, int] | None = None
+    taken: AnyArray  # the boxes that the last forward has chosen come first
+
+    array_copies = 5
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         train = self.phase == "TRAIN"
@@ -94,8 +99,16 @@ class MNCProposal(
             there.rows, best.order, survivors, out, self.taken, top[1].data if len(top) > 1 else None
         )
 
-    def told_of(self, scores: np.ndarray) -> np.ndarray:
-        return np.asarray(self.taken)
+    def forward_empty(self, bottom: list[Blob], top: list[Blob]) -> None:
+        self.taken = np.zeros(0, np.int32)
+        super().forward_empty(bottom, top)
+
+    def places(self, bottom: list[Blob]) -> tuple[np.ndarray, np.ndarray]:
+        """The anchors at all places and their offsets, both (H * W * A, 4), by row, column and anchor."""
+        height, width = bottom[0].shape[2:]
+        if self.size != (height, width):
+            self.every, self.size = Upright.everywhere(self.anchors, height, width, self.stride), (height, width)
+        return self.every, np.asarray(bottom[1].data)[0].transpose(1, 2, 0).reshape(-1, 4)
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         self.need(

@@ -70,11 +70,12 @@ class DeviceProposals(DeviceRegions):
     ) -> tuple[Order, AnyArray | None, AnyArray]:
         """Launches all, as `choose`, from the scores and offsets of each level."""
 
-        def decode(boxes: AnyArray, best: Order) -> None:
+        def decode() -> None:
             bound = kernels.on(self.device)
             kernel = bound.proposal_boxes if self.columns == 4 else bound.proposal_rotated
             least = float(self.settings["rpn_min_size"])
             for count, score, by, anchors, places in zip(self.counts, scores, offsets, self.anchors, self.levels):
-                kernel(count, score.data, by.data, info.data, anchors, boxes, best.values, places, best.room, least)
+                arrays = score.data, by.data, info.data, anchors, self.boxes, self.best.values
+                kernel(count, *arrays, places, self.best.room, least)
 
         return self.choose(decode, regions, chances)

@@ -1,4 +1,4 @@
-"""YOLO's detections by kernels alone: boxes, order and suppression are found on the device; the host is told how many."""
+"""YOLO's detections by kernels: boxes, order and suppression; the host is told how many there are."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from ...device import UNFUSED, AnyArray, Blob, Kernels
+from ...device import UNFUSED, Blob, Kernels
 from ..core import Layer
 from . import device_choice, suppress
 from .device_choice import DeviceChoice
-from .order import MOST_ROWS, ON_DEVICE, Order, sortable
+from .order import Order
 
-MOST_LISTED = 2**14  # scores of an image, at most; with more the host chooses
+MOST_LISTED = 2**14  # scores of an image, at first; where a forward has more, so many are listed from there on
 
 kernels = Kernels(Path(__file__).with_name("yolo_device.cu"), UNFUSED)
 FILES = kernels, *device_choice.FILES
@@ -37,6 +37,8 @@ class DeviceYolo(DeviceChoice):
         Whether the classes of a box exclude each other.
     """
 
+    most = 0  # scores of an image that are listed
+
     def __init__(
         self, layer: Layer, param: Any, anchors: Sequence[np.ndarray], scales: Sequence[int], exclusive: bool
     ) -> None:
@@ -49,7 +51,7 @@ class DeviceYolo(DeviceChoice):
         """Takes the shapes of the bottoms, and counts the rows that there can be."""
         p, (images, *_) = self.p, shapes[0]
         counts = [p.num_box * height * width for _, _, height, width in shapes]
-        self.images, self.places, self.rows = images, sum(counts), 0
+        self.images, self.places = images, sum(counts)
         self.maps = [
             kernels.struct(
                 "Map", boxes=p.num_box, classes=p.num_classes, height=height, width=width, first=sum(counts[:i]),
@@ -58,53 +60,47 @@ class DeviceYolo(DeviceChoice):
             for i, (_, _, height, width) in enumerate(shapes)
         ]  # fmt: skip
         self.counts = [images * count for count in counts]
-        self.most = min(self.places * self.classes, MOST_LISTED)
-        if ON_DEVICE[self.device.kind] and sortable(images, self.places * self.classes):
-            self.rows = images * self.most if 7 * images * self.most < MOST_ROWS else 0
+        self.most = max(MOST_LISTED, self.most)
+        self.list_scores()
 
-    def decode(
-        self, bottom: Sequence[Blob], boxes: AnyArray, values: AnyArray, labels: AnyArray | None, room: int
-    ) -> None:
-        """Launches what finds the boxes and scores of all places."""
-        bound, threshold = kernels.on(self.device), float(np.float32(self.p.confidence_threshold))
-        for count, blob, anchors, places in zip(self.counts, bottom, self.anchors, self.maps):
-            bound.yolo_places(count, blob.data, anchors, boxes, values, labels, places, room, threshold)
-
-    def decoded(self, bottom: Sequence[Blob]) -> tuple[AnyArray, AnyArray, AnyArray]:
-        """Boxes (images, places, 4), scores (images, places * classes), NaN where they are no detections, and labels (images,
-        places), or none where each class has its scores."""
-        device, items = self.device, self.places * self.classes
-        boxes = device.empty((self.images, self.places, 4), self.dtype)
-        values = device.empty((self.images, items), self.dtype)
-        labels = device.empty((self.images, self.places if self.exclusive else 0), np.int32)
-        self.decode(bottom, boxes, values, labels if self.exclusive else None, items)
-        return boxes, values, labels
+    def list_scores(self) -> None:
+        """Makes room for `most` scores of each image."""
+        images, items, scratch = self.images, self.places * self.classes, self.scratch
+        most = min(items, self.most)
+        self.count_rows(images, items, images * most)
+        if not self.rows:
+            return
+        self.best = Order(scratch, images, items, most, self.dtype, counted=True)
+        self.boxes = scratch("boxes", (images * self.places, 4), self.dtype)
+        self.labels = scratch("labels", (images, self.places)) if self.exclusive else None
+        self.reserve(self.best, self.lists(self.best, 4, self.dtype)[0])
 
     def launch(self, bottom: Sequence[Blob], top: Blob) -> None:
         """Launches all. The top has its rows then, and behind the last that there can be what `finish` reads."""
-        scratch, images = self.scratch, self.images
+        images, best, boxes, labels = self.images, self.best, self.boxes, self.labels
         top.reshape(1, 1, self.rows + 1, 7)
-        best = Order(scratch, images, self.places * self.classes, self.most, self.dtype, counted=True)
-        boxes = scratch("boxes", (images * self.places, 4), self.dtype)
-        labels = scratch("labels", (images, self.places)) if self.exclusive else None
-        self.decode(bottom, boxes, best.values, labels, best.room)
+        bound, threshold = kernels.on(self.device), float(np.float32(self.p.confidence_threshold))
+        for count, blob, anchors, places in zip(self.counts, bottom, self.anchors, self.maps):
+            bound.yolo_places(count, blob.data, anchors, boxes, best.values, labels, places, best.room, threshold)
         best.sort(self.device)
         listed, _ = self.listed(best, boxes, self.classes)
         least = suppress.least_overlap(float(np.float32(self.p.nms_threshold)), self.dtype)
         survivors, stay = self.stay(best, listed, least)
         out = self.starts(stay)
         rows = kernels.struct("Rows", images=images, places=self.places, most=best.most, classes=self.classes)
-        kernels.on(self.device).yolo_rows(
+        bound.yolo_rows(
             max(self.rows, images), best.best, listed, best.order, survivors, best.start, out, best.sums, labels, top.data,
             rows,
         )  # fmt: skip
 
-    def finish(self, top: Blob) -> int | None:
-        """Gives the top its shape, a row for each image where there are no detections, and says how many there are.
-
-        Returns None where an image has more scores than were listed.
-        """
+    def finish(self, bottom: Sequence[Blob], top: Blob) -> int:
+        """Gives the top its shape, a row for each image where there are no detections, and says how many there are."""
         top.reshape(1, 1, self.rows + 1, 7)
         count, more = self.read_numbers(top, 7 * self.rows, 2)
+        while more:  # an image has more scores than were listed
+            self.most *= 4
+            self.list_scores()
+            self.launch(bottom, top)
+            count, more = self.read_numbers(top, 7 * self.rows, 2)
         top.reshape(1, 1, count or self.images, 7)
-        return None if more else count
+        return count

@@ -23,11 +23,9 @@ class YoloOutput(ChoosingThere[DeviceYolo], traits=Trait.DETECTS):
     list_shapes = ((1, 1, -1, 7),)
     kernels = suppress.kernels
     place_kernels = yolo_device.kernels
-    gpu_files = yolo_device.FILES
+    files = yolo_device.FILES
     p: Any  # the layer's parameter: num_classes, num_box, nms_threshold ..
     on_device: DeviceYolo
-
-    array_copies = 2
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.p
@@ -45,30 +43,13 @@ class YoloOutput(ChoosingThere[DeviceYolo], traits=Trait.DETECTS):
         there.launch(bottom, top[0])
 
     def finish(self, there: DeviceYolo, bottom: list[Blob], top: list[Blob]) -> None:
-        count = there.finish(top[0])
-        if count is None:
-            self.forward_host(bottom, top)
-        elif not count:
+        if not there.finish(bottom, top[0]):
             warn_of_nan(self, bottom)
 
-    def forward_host(self, bottom: list[Blob], top: list[Blob]) -> None:
-        boxes, scores, labels = (np.asarray(a) for a in self.on_device.decoded(bottom))
-        image, item = np.nonzero(~np.isnan(scores))
-        score = scores[image, item]
-        order = np.lexsort((-score, image))
-        image, item, score = image[order], item[order], score[order]
-        starts = np.searchsorted(image, np.arange(len(scores) + 1))
-        mine = boxes[image, item // self.on_device.classes]
-        threshold = float(np.float32(self.p.nms_threshold))
-        stay = suppress.suppress_boxes(self.device, mine, threshold, starts=starts, pixels=False)
-        label = labels[image, item] if labels.size else item % self.on_device.classes
-        rows = np.column_stack([image[stay], label[stay] + 1, score[stay], mine[stay]])
-        if not len(rows):
-            warn_of_nan(self, bottom)
-            rows = np.full((len(scores), 7), -1)
-            rows[:, 0] = np.arange(len(scores))
-        top[0].reshape(1, 1, len(rows), 7)
-        top[0].data[...] = rows
+    def forward_empty(self, bottom: list[Blob], top: list[Blob]) -> None:
+        images = bottom[0].shape[0]
+        top[0].reshape(1, 1, images, 7)
+        top[0].data[...] = [[*([i] + [-1] * 6)] for i in range(images)]
 
 
 class Yolov3DetectionOutput(
