@@ -11,8 +11,3 @@ def limits(train: bool) -> dict[str, Any]:
         "rpn_pre_nms_top_n": 12000 if train else 6000, "rpn_post_nms_top_n": 2000 if train else 300,
         "rpn_nms_thresh": 0.7, "rpn_min_size": 16,
     }  # fmt: skip
-
-
-def least_above_0(limit: int, count: int) -> int:
-    """The smaller of a limit, of which 0 and less are none, and a count."""
-    return min(limit, count) if limit > 0 else count
