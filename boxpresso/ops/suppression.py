@@ -155,7 +155,7 @@ def on_device(
 ) -> Any:  # fmt: skip
     """The same by kernels alone, but that the host waits for how many stay.
 
-    None where they cannot do it: of other numbers than floats, of labels on the host or that are no ints of 32 or 64 bits, and
+    None where they cannot do it: of no boxes, of other numbers than floats, of labels on the host or that are no ints of 32 or 64 bits, and
     of more boxes than all pairs of which can be compared.
     """
     if classes is not None and arrays.device_of(classes).name != device.name:
@@ -163,7 +163,7 @@ def on_device(
     rows, values = (arrays.take(array, device) for array in (boxes, scores))
     labels = None if classes is None else arrays.take(classes, device)
     count = rows.shape[0]
-    if rows.dtype not in arrays.FLOATS or values.dtype not in arrays.FLOATS or not sortable(2, count):
+    if rows.dtype not in arrays.FLOATS or values.dtype not in arrays.FLOATS or not count or not sortable(2, count):
         return None
     if labels is not None and labels.dtype.str[1:] not in ("i4", "i8", "u4", "u8"):
         return None
