@@ -47,9 +47,10 @@ class YoloOutput(ChoosingThere[DeviceYolo], traits=Trait.DETECTS):
             warn_of_nan(self, bottom)
 
     def forward_empty(self, bottom: list[Blob], top: list[Blob]) -> None:
-        images = bottom[0].shape[0]
-        top[0].reshape(1, 1, images, 7)
-        top[0].data[...] = [[*([i] + [-1] * 6)] for i in range(images)]
+        rows = np.full((bottom[0].shape[0], 7), -1, self.dtype)
+        rows[:, 0] = np.arange(len(rows))
+        top[0].reshape(1, 1, *rows.shape)
+        top[0].data[...] = rows
 
 
 class Yolov3DetectionOutput(
