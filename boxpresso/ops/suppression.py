@@ -155,8 +155,8 @@ def on_device(
 ) -> Any:  # fmt: skip
     """The same by kernels alone, but that the host waits for how many stay.
 
-    None where they cannot do it: of no boxes, of other numbers than floats, of labels on the host or that are no ints of 32 or 64
-    bits, and of more boxes than all pairs of which can be compared.
+    None where they cannot do it: of no boxes, of other numbers than floats, of labels on the host or that are no ints of 32 or
+    64 bits, and of more boxes than all pairs of which can be compared.
     """
     if classes is not None and arrays.device_of(classes).name != device.name:
         return None
