@@ -12,7 +12,7 @@ from ..device import Array, Device, Kernels
 from ..device.cuda import Cuda
 from ..device.foreign import borrowed
 from ..device.kernel import real_of
-from ..layers.detection import nms_device, suppress
+from ..layers.detection import nms_choice, suppress
 from ..layers.detection.order import Order, Scratch, sortable
 from ..proto.errors import BoxpressoError
 from . import arrays
@@ -172,7 +172,7 @@ def on_device(
     rows, values = arrays.take(boxes, device, real_of(rows.dtype)), arrays.take(scores, device, real_of(values.dtype))
     room = Scratch(device)
     best = Order(room, 2, count, -1, values.dtype)
-    nms_device.kernels.on(device).nms_values(count, values, best.values, best.room)
+    nms_choice.kernels.on(device).nms_values(count, values, best.values, best.room)
     best.sort(device)
     listed, bound = room("boxes", (count, columns), rows.dtype), KERNELS.on(device)
     bound.nms_boxes(count * columns, rows, best.order, listed, columns, float(turn))

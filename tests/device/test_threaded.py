@@ -262,7 +262,7 @@ def suppress() -> None:
 def detect() -> None:
     """DetectionOutput and proposals, sorted in tiles as on a GPU and as on a CPU: candidates in several tiles, images that keep few, polygons, refined priors,
     rotated boxes, levels of a pyramid."""
-    from test_choice_device import choose_regions
+    from test_choices import choose_regions
 
     many = [np.tile(a, 20) for a in (OFFSETS, SCORES)]
     priors = np.tile(PRIORS.reshape(2, -1), (1, 20)).reshape(1, 2, -1)

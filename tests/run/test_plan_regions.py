@@ -7,7 +7,7 @@ import pytest
 
 from boxpresso import Layer, Net
 from boxpresso.layers.core import REGISTRY
-from boxpresso.layers.detection import yolo_device
+from boxpresso.layers.detection import yolo_choice
 from boxpresso.proto import parse_net
 from boxpresso.run.cpu import Finish
 
@@ -103,7 +103,7 @@ HEADED = """
 @pytest.mark.parametrize("head", HEADS)
 def test_what_chooses_is_launched_in_the_chain(head, monkeypatch):
     """And finished behind it: of some rows, of others, of none; of other shapes and back; of more scores than were listed."""
-    monkeypatch.setattr(yolo_device, "MOST_LISTED", 4)
+    monkeypatch.setattr(yolo_choice, "MOST_LISTED", 4)
     text = HEADED.replace("HEAD", HEADS[head])
     plain, planned = (Net(parse_net(text), device="cpu", optimize=optimize, seed=1) for optimize in (False, True))
     rng, counts = np.random.default_rng(3), []

@@ -9,7 +9,7 @@ from typing import ClassVar, Generic, TypeVar
 from ...device import Blob, Kernels
 from ..core import Layer, Trait
 from ..core.places import number_at
-from .device_choice import DeviceChoice
+from .choice import Choice
 
 
 class Choosing(Layer, traits=Trait.CHOOSES_ROWS):
@@ -50,40 +50,40 @@ class Choosing(Layer, traits=Trait.CHOOSES_ROWS):
         return False
 
 
-There = TypeVar("There", bound=DeviceChoice)
+Kind = TypeVar("Kind", bound=Choice)
 
 
-class ChoosingThere(Choosing, Generic[There]):
-    """One whose choice is `on_device`'s.
+class ChoosingBy(Choosing, Generic[Kind]):
+    """One of which `choice` launches the kernels.
 
     A subclass gives `launch`, and `finish` where more is to be done than to count rows.
     """
 
-    on_device: There | None = None
+    choice: Kind | None = None
 
     def forward_launch(self, bottom: list[Blob], top: list[Blob]) -> bool:
-        there = self.on_device
-        if there is None or not there.rows:
+        choice = self.choice
+        if choice is None or not choice.rows:
             return False
-        self.launch(there, bottom, top)
+        self.launch(choice, bottom, top)
         return True
 
     def forward_finish(self, bottom: list[Blob], top: list[Blob]) -> None:
-        assert self.on_device is not None
-        self.finish(self.on_device, bottom, top)
+        assert self.choice is not None
+        self.finish(self.choice, bottom, top)
 
-    def launch(self, there: There, bottom: list[Blob], top: list[Blob]) -> None:
+    def launch(self, choice: Kind, bottom: list[Blob], top: list[Blob]) -> None:
         """Launches the kernels that choose."""
         raise NotImplementedError(f"{self} has no launch")
 
-    def finish(self, there: There, bottom: list[Blob], top: list[Blob]) -> None:
+    def finish(self, choice: Kind, bottom: list[Blob], top: list[Blob]) -> None:
         """Waits for them, and gives the tops their shapes."""
-        self.shape_by_count(top, there.rows)
+        self.shape_by_count(top, choice.rows)
 
     def most_rows(self, bottom: Sequence[Blob]) -> int:
-        there = self.on_device
-        return there.rows + there.tail if there is not None and there.rows else 0
+        choice = self.choice
+        return choice.rows + choice.tail if choice is not None and choice.rows else 0
 
     def kept_bytes(self, bottom: Sequence[Blob], top: Sequence[Blob], backward: bool) -> int:
         own = super().kept_bytes(bottom, top, backward)
-        return own + (self.on_device.scratch.nbytes if self.on_device is not None else 0)
+        return own + (self.choice.scratch.nbytes if self.choice is not None else 0)

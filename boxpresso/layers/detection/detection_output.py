@@ -14,9 +14,9 @@ from ...proto.errors import BoxpressoWarning, LayerError
 from ..core import Trait
 from ..core.doubt import warn_of_nan
 from ..core.writing import refusal
-from . import detection_device
-from .choosing import ChoosingThere
-from .detection_device import DeviceDetections
+from . import detection_choice
+from .choosing import ChoosingBy
+from .detection_choice import DetectionChoice
 from .results import Results
 
 _CODES = DetectionOutputParameter.DESCRIPTOR.fields_by_name["code_type"].enum_type.values_by_name
@@ -24,7 +24,7 @@ CENTER_SIZE = _CODES["CENTER_SIZE"].number
 
 
 class DetectionOutput(
-    ChoosingThere[DeviceDetections],
+    ChoosingBy[DetectionChoice],
     type="DetectionOutput",
     param="detection_output_param",
     bottoms=(3, 5),
@@ -99,8 +99,8 @@ class DetectionOutput(
 
     overlap_field = "detection_output_param.nms_param.nms_threshold"
     list_shapes = ((1, 1, -1, 7),)
-    files = detection_device.FILES
-    on_device: DeviceDetections
+    files = detection_choice.FILES
+    choice: DetectionChoice
 
     row_axis = 2
 
@@ -114,7 +114,7 @@ class DetectionOutput(
         self.need(not p.scale_xywh, "scale_xywh is another program's, which is not supported")
         self.classes, self.background = p.num_classes, p.background_label_id
         self.loc_classes = 1 if p.share_location else self.classes
-        coding = detection_device.kernels.struct("Coding", code=p.code_type, in_target=p.variance_encoded_in_target)
+        coding = detection_choice.kernels.struct("Coding", code=p.code_type, in_target=p.variance_encoded_in_target)
         self.threshold = p.confidence_threshold if p.HasField("confidence_threshold") else -np.inf
         self.top_k = p.nms_param.top_k if p.nms_param.HasField("top_k") else -1
         self.need(
@@ -124,7 +124,7 @@ class DetectionOutput(
         self.results = self.results_of(p)
         if self.results is not None:
             self.traits |= Trait.RUNS_ONCE  # it writes files
-        self.on_device = DeviceDetections(self, coding)
+        self.choice = DetectionChoice(self, coding)
         if p.visualize:
             warnings.warn(
                 f"{self}: visualize is ignored; `boxpresso detect` draws boxes", BoxpressoWarning, stacklevel=2
@@ -163,14 +163,14 @@ class DetectionOutput(
                 blob.shape[:1] == (self.batch,) and blob.count == self.batch * self.priors * each,
                 f"the {subject} must be (N, {self.priors} * {each}) for {self.priors} priors, got {blob.shape}",
             )
-        self.on_device.reshape(self.batch, self.priors, self.corners)
+        self.choice.reshape(self.batch, self.priors, self.corners)
         top[0].reshape(1, 1, 1, 7 + self.corners)  # forward knows how many rows there are
 
-    def launch(self, there: DeviceDetections, bottom: list[Blob], top: list[Blob]) -> None:
-        there.launch(bottom, top[0])
+    def launch(self, choice: DetectionChoice, bottom: list[Blob], top: list[Blob]) -> None:
+        choice.launch(bottom, top[0])
 
-    def finish(self, there: DeviceDetections, bottom: list[Blob], top: list[Blob]) -> None:
-        if not there.finish(top[0]):
+    def finish(self, choice: DetectionChoice, bottom: list[Blob], top: list[Blob]) -> None:
+        if not choice.finish(top[0]):
             warn_of_nan(self, bottom)
         if self.results:
             self.save(np.asarray(top[0].data)[0, 0])

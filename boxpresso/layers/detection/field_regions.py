@@ -9,12 +9,12 @@ import numpy as np
 
 from ...device import Blob, Kernels
 from ..core.doubt import warn_of_nan
-from . import fields_device, suppress
-from .choosing import ChoosingThere
-from .fields_device import DeviceFields
+from . import fields_choice, suppress
+from .choosing import ChoosingBy
+from .fields_choice import FieldsChoice
 
 
-class FieldRegions(ChoosingThere[DeviceFields]):
+class FieldRegions(ChoosingBy[FieldsChoice]):
     """Regions (R, 5, 1, 1), and with their scores (R, 6, 1, 1). A subclass's setup gives the attributes.
 
     Attributes
@@ -36,7 +36,7 @@ class FieldRegions(ChoosingThere[DeviceFields]):
     """
 
     kernels: ClassVar[Kernels] = suppress.kernels
-    files = fields_device.FILES
+    files = fields_choice.FILES
     pixels: ClassVar[bool]
     groups: Sequence[tuple[np.ndarray, float]]
     limits: tuple[int, int]
@@ -56,17 +56,17 @@ class FieldRegions(ChoosingThere[DeviceFields]):
 
     def ready(self, bottom: Sequence[Blob], top: Sequence[Blob]) -> None:
         """Takes the sizes of the bottoms, at the end of a reshape."""
-        self.on_device = self.on_device or DeviceFields(
+        self.choice = self.choice or FieldsChoice(
             self, [sizes for sizes, _ in self.groups], [stride for _, stride in self.groups], self.limits, self.threshold,
             bounds=self.bounds, deviation=self.deviation, least=self.least, pixels=self.pixels,
         )  # fmt: skip
-        self.on_device.reshape(self.images, [blob.shape for blob in self.maps(bottom)[0]])
+        self.choice.reshape(self.images, [blob.shape for blob in self.maps(bottom)[0]])
         self.shape(top, 1)  # forward knows how many there are
 
-    def launch(self, there: DeviceFields, bottom: list[Blob], top: list[Blob]) -> None:
-        self.shape(top, there.rows + 1)
-        there.launch(*self.maps(bottom), top)
+    def launch(self, choice: FieldsChoice, bottom: list[Blob], top: list[Blob]) -> None:
+        self.shape(top, choice.rows + 1)
+        choice.launch(*self.maps(bottom), top)
 
-    def finish(self, there: DeviceFields, bottom: list[Blob], top: list[Blob]) -> None:
-        if not self.shape_by_count(top, there.rows):
+    def finish(self, choice: FieldsChoice, bottom: list[Blob], top: list[Blob]) -> None:
+        if not self.shape_by_count(top, choice.rows):
             warn_of_nan(self, bottom)

@@ -7,15 +7,15 @@ import numpy as np
 from ...device import Blob
 from ..core import Trait
 from ..core.doubt import warn_of_nan
-from . import fields, frcnn_device
-from .choosing import ChoosingThere
-from .frcnn_device import DeviceFrcnn
+from . import fields, frcnn_choice
+from .choosing import ChoosingBy
+from .frcnn_choice import FrcnnChoice
 
 NONE = 0, -1, -1, -1, -1, -1, -1  # the first row, which is no detection
 
 
 class FrcnnOutput(
-    ChoosingThere[DeviceFrcnn],
+    ChoosingBy[FrcnnChoice],
     type="FrcnnOutput",
     param=("frcnn_output_param", "bbox_reg_param"),
     bottoms=4,
@@ -68,7 +68,7 @@ class FrcnnOutput(
     [0.0, 2.0, 2.0, 11.0, 11.0, 1.0, 0.75]
     """
 
-    files = frcnn_device.FILES
+    files = frcnn_choice.FILES
     offsets_bottom = 1
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
@@ -96,15 +96,15 @@ class FrcnnOutput(
             bottom[3].count == 2, f"bottom 3, height and width of one image, must be (1, 2), got {bottom[3].shape}"
         )
         self.columns = columns
-        self.on_device = self.on_device or DeviceFrcnn(self, self.param.frcnn_output_param, self.deviation)
-        self.on_device.reshape(rows, columns, classes, few // 4)
+        self.choice = self.choice or FrcnnChoice(self, self.param.frcnn_output_param, self.deviation)
+        self.choice.reshape(rows, columns, classes, few // 4)
         top[0].reshape(1, 7, 1, 1)  # forward knows how many there are
 
-    def launch(self, there: DeviceFrcnn, bottom: list[Blob], top: list[Blob]) -> None:
-        there.launch(bottom, top[0])
+    def launch(self, choice: FrcnnChoice, bottom: list[Blob], top: list[Blob]) -> None:
+        choice.launch(bottom, top[0])
 
-    def finish(self, there: DeviceFrcnn, bottom: list[Blob], top: list[Blob]) -> None:
-        count, foreign = there.finish(top[0])
+    def finish(self, choice: FrcnnChoice, bottom: list[Blob], top: list[Blob]) -> None:
+        count, foreign = choice.finish(top[0])
         if foreign:
             self.check_images(bottom)
         if not count:

@@ -10,11 +10,11 @@ import numpy as np
 from ...device import AnyArray, Blob
 from ..core import Trait
 from ..core.param_str import settings
-from . import proposal_device
+from . import proposal_choice
 from .anchor_base import AnchorTargets
 from .mask_targets import INFO, MaskedTargets
 from .plain_proposal import PlainProposal
-from .proposal_device import DeviceProposals
+from .proposal_choice import ProposalChoice
 from .rcnn import Upright
 from .target_base import give
 
@@ -90,13 +90,13 @@ class MNCProposal(
         for blob, shape in zip(top, ((rows, 5), (1, rows))):
             blob.reshape(*shape)
 
-    def launch(self, there: DeviceProposals, bottom: list[Blob], top: list[Blob]) -> None:
+    def launch(self, choice: ProposalChoice, bottom: list[Blob], top: list[Blob]) -> None:
         scores, offsets, info = bottom
-        self.shape(top, there.rows + 1)
-        best, survivors, out = there.launch([scores], [offsets], info, top[0].data, None)
-        self.taken = there.scratch("taken", (there.rows,))
-        proposal_device.kernels.on(self.device).proposal_numbers(
-            there.rows, best.order, survivors, out, self.taken, top[1].data if len(top) > 1 else None
+        self.shape(top, choice.rows + 1)
+        best, survivors, out = choice.launch([scores], [offsets], info, top[0].data, None)
+        self.taken = choice.scratch("taken", (choice.rows,))
+        proposal_choice.kernels.on(self.device).proposal_numbers(
+            choice.rows, best.order, survivors, out, self.taken, top[1].data if len(top) > 1 else None
         )
 
     def forward_empty(self, bottom: list[Blob], top: list[Blob]) -> None:

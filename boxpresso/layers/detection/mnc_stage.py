@@ -16,7 +16,7 @@ from .mask_targets import INFO, MaskedTargets, overlap_of
 from .rcnn import Upright
 from .target_base import Drawn, give
 
-kernels = Kernels(Path(__file__).with_name("mnc_device.cu"), UNFUSED)
+kernels = Kernels(Path(__file__).with_name("mnc_stage.cu"), UNFUSED)
 
 
 class MNCMask(Layer, type="MNCMask", param="python_param", bottoms=(1, 3), tops=(1, 2)):

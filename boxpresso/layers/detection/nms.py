@@ -8,12 +8,12 @@ from typing import ClassVar
 import numpy as np
 
 from ...device import Blob, Kernels
-from . import nms_device, suppress
-from .choosing import ChoosingThere
-from .nms_device import DeviceNMS
+from . import nms_choice, suppress
+from .choosing import ChoosingBy
+from .nms_choice import NMSChoice
 
 
-class NMS(ChoosingThere[DeviceNMS], type=("NMS", "NMSRotated", "RotateNMS"), param="nms_param", bottoms=(1, 2), tops=1):
+class NMS(ChoosingBy[NMSChoice], type=("NMS", "NMSRotated", "RotateNMS"), param="nms_param", bottoms=(1, 2), tops=1):
     """Greedy suppression: the indices of the boxes that overlap no better box too much.
 
     A box is suppressed when its intersection over union with a better box that stays is `iou_threshold` or more; a
@@ -55,7 +55,7 @@ class NMS(ChoosingThere[DeviceNMS], type=("NMS", "NMSRotated", "RotateNMS"), par
 
     list_shapes = ((-1,),)
     kernels: ClassVar[Kernels] = suppress.kernels
-    files = nms_device.FILES
+    files = nms_choice.FILES
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.no_gradient = True
@@ -72,14 +72,14 @@ class NMS(ChoosingThere[DeviceNMS], type=("NMS", "NMSRotated", "RotateNMS"), par
         if len(bottom) > 1:
             self.need(bottom[1].count == self.count, f"{self.count} boxes need as many scores, got {bottom[1].shape}")
         self.shape(top, min(self.limit, self.count) if self.limit >= 0 else self.count)  # at most
-        self.on_device = self.on_device or DeviceNMS(self, self.threshold, self.limit, self.turned)
-        self.on_device.reshape(self.count, columns, len(bottom) > 1)
+        self.choice = self.choice or NMSChoice(self, self.threshold, self.limit, self.turned)
+        self.choice.reshape(self.count, columns, len(bottom) > 1)
 
     def shape(self, top: Sequence[Blob], rows: int) -> None:
         top[0].reshape(rows)
 
-    def launch(self, there: DeviceNMS, bottom: list[Blob], top: list[Blob]) -> None:
-        there.launch(bottom, top[0])
+    def launch(self, choice: NMSChoice, bottom: list[Blob], top: list[Blob]) -> None:
+        choice.launch(bottom, top[0])
 
-    def finish(self, there: DeviceNMS, bottom: list[Blob], top: list[Blob]) -> None:
-        there.finish(top[0])
+    def finish(self, choice: NMSChoice, bottom: list[Blob], top: list[Blob]) -> None:
+        choice.finish(top[0])

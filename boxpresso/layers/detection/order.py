@@ -64,7 +64,9 @@ class Order:
         self.values, self.at = scratch("values", (groups, self.room), dtype), scratch("at", (groups, self.room))
         self.sizes, self.start = scratch("sizes", (groups, self.tiles)), scratch("start", (groups + 1,))
         if not self.in_tiles:
-            self.keys = scratch("keys", (scratch.device.workers, items, 2), dtype)  # in a chain any worker may have a group
+            self.keys = scratch(
+                "keys", (scratch.device.workers, items, 2), dtype
+            )  # in a chain any worker may have a group
         self.best, self.order = scratch("best", (groups * self.most,), dtype), scratch("order", (groups * self.most,))
         many = counted or self.tiles > kernels.constants["SHARES"]  # for one thread to add up
         self.sums = (scratch("sums", (groups,)) if self.in_tiles else self.sizes) if many else None

@@ -9,18 +9,18 @@ import numpy as np
 
 from ...device import Blob, Kernels
 from ..core.param_str import given_names
-from . import proposal_device, suppress
+from . import proposal_choice, suppress
 from .anchors import choose_anchors
-from .choosing import ChoosingThere
-from .proposal_device import DeviceProposals
+from .choosing import ChoosingBy
+from .proposal_choice import ProposalChoice
 from .rcnn import Boxes, Upright
 
 
-class PlainProposal(ChoosingThere[DeviceProposals]):
+class PlainProposal(ChoosingBy[ProposalChoice]):
     """Regions (R, 5) of an image, and what a subclass tells of each. Its setup gives `anchors`, `stride` and `limits`."""
 
     kernels: ClassVar[Kernels] = suppress.kernels
-    files = proposal_device.FILES
+    files = proposal_choice.FILES
     boxes: ClassVar[Boxes] = Upright
     anchors: np.ndarray
     stride: float
@@ -44,12 +44,12 @@ class PlainProposal(ChoosingThere[DeviceProposals]):
                 bottom[i].shape == wanted, f"bottom {i} must be {wanted} for {count} anchors, got {bottom[i].shape}"
             )
         self.need(bottom[2].count >= 3, f"bottom 2, im_info, must be (1, 3), got {bottom[2].shape}")
-        self.on_device = self.on_device or DeviceProposals(self, self.limits, Upright, [self.anchors], [self.stride])
-        self.on_device.reshape(1, [(height, width)], (1, bottom[2].count))
+        self.choice = self.choice or ProposalChoice(self, self.limits, Upright, [self.anchors], [self.stride])
+        self.choice.reshape(1, [(height, width)], (1, bottom[2].count))
         self.shape(top, 1)  # forward knows how many there are
 
-    def launch(self, there: DeviceProposals, bottom: list[Blob], top: list[Blob]) -> None:
+    def launch(self, choice: ProposalChoice, bottom: list[Blob], top: list[Blob]) -> None:
         """The second top is the scores."""
         scores, offsets, info = bottom
-        self.shape(top, there.rows + 1)
-        there.launch([scores], [offsets], info, top[0].data, top[1].data if len(top) > 1 else None)
+        self.shape(top, choice.rows + 1)
+        choice.launch([scores], [offsets], info, top[0].data, top[1].data if len(top) > 1 else None)

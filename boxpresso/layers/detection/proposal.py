@@ -11,10 +11,10 @@ from ...device import Blob, Kernels
 from ..core import Trait
 from ..core.doubt import warn_of_nan
 from ..core.param_str import given_names, settings
-from . import proposal_device, suppress
+from . import proposal_choice, suppress
 from .anchors import choose_anchors
-from .choosing import ChoosingThere
-from .proposal_device import DeviceProposals
+from .choosing import ChoosingBy
+from .proposal_choice import ProposalChoice
 from .proposal_limits import limits
 from .rcnn import Boxes, Rotated, Upright
 
@@ -31,7 +31,7 @@ def away(x: np.ndarray) -> np.ndarray:
 
 
 class Proposal(
-    ChoosingThere[DeviceProposals],
+    ChoosingBy[ProposalChoice],
     type="Proposal",
     param=("proposal_param", "python_param"),
     bottoms=3,
@@ -111,7 +111,7 @@ class Proposal(
     ratios: ClassVar[tuple[float, ...]] = (0.5, 1, 2)
     angles: ClassVar[tuple[float, ...]] = (0,)
     suppression: ClassVar[Kernels] = suppress.kernels
-    files = proposal_device.FILES
+    files = proposal_choice.FILES
 
     @classmethod
     def variant(cls, module: str, axes: Sequence[int], tops: int) -> str:
@@ -170,8 +170,8 @@ class Proposal(
             f"bottom 2, im_info, must be ({images}, 3): height, width, scale of each image; got {info.shape}",
         )
         stride = self.settings["feat_stride"]
-        self.on_device = self.on_device or DeviceProposals(self, self.settings, self.boxes, [self.anchors], [stride])
-        self.on_device.reshape(images, [(height, width)], info.shape[:2])
+        self.choice = self.choice or ProposalChoice(self, self.settings, self.boxes, [self.anchors], [stride])
+        self.choice.reshape(images, [(height, width)], info.shape[:2])
         self.shape(top, 1)  # forward knows how many there are
         if len(top) > 1:  # as the programs give it before their first forward
             top[1].reshape(1, 1, 1, 1)
@@ -180,13 +180,13 @@ class Proposal(
         for blob, columns in zip(top, (self.boxes.columns + 1, 1)):
             blob.reshape(rows, columns, *self.trailing)
 
-    def launch(self, there: DeviceProposals, bottom: list[Blob], top: list[Blob]) -> None:
+    def launch(self, choice: ProposalChoice, bottom: list[Blob], top: list[Blob]) -> None:
         scores, offsets, info = bottom
-        self.shape(top, there.rows + 1)
-        there.launch([scores], [offsets], info, top[0].data, top[1].data if len(top) > 1 else None)
+        self.shape(top, choice.rows + 1)
+        choice.launch([scores], [offsets], info, top[0].data, top[1].data if len(top) > 1 else None)
 
-    def finish(self, there: DeviceProposals, bottom: list[Blob], top: list[Blob]) -> None:
-        if not self.shape_by_count(top, there.rows):
+    def finish(self, choice: ProposalChoice, bottom: list[Blob], top: list[Blob]) -> None:
+        if not self.shape_by_count(top, choice.rows):
             warn_of_nan(self, bottom)
 
 

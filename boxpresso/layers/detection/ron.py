@@ -12,7 +12,7 @@ from ..core.param_str import settings
 from .anchors import RON_RATIOS
 from .rcnn import Upright
 
-kernels = Kernels(Path(__file__).with_name("ron_device.cu"), UNFUSED)
+kernels = Kernels(Path(__file__).with_name("ron.cu"), UNFUSED)
 
 
 class RONDetection(Layer, type="RONDetection", param="python_param", bottoms=3, tops=2):

@@ -9,23 +9,23 @@ import numpy as np
 from ...device import Blob
 from ..core import Trait
 from ..core.doubt import warn_of_nan
-from . import suppress, yolo_device
-from .choosing import ChoosingThere
-from .yolo_device import DeviceYolo
+from . import suppress, yolo_choice
+from .choosing import ChoosingBy
+from .yolo_choice import YoloChoice
 
 
-class YoloOutput(ChoosingThere[DeviceYolo], traits=Trait.DETECTS):
+class YoloOutput(ChoosingBy[YoloChoice], traits=Trait.DETECTS):
     """What both forms share: maps in, boxes and scores of each place, suppression, rows of detections out.
 
-    A subclass's setup gives `p` and `on_device`.
+    A subclass's setup gives `p` and `choice`.
     """
 
     list_shapes = ((1, 1, -1, 7),)
     kernels = suppress.kernels
-    place_kernels = yolo_device.kernels
-    files = yolo_device.FILES
+    place_kernels = yolo_choice.kernels
+    files = yolo_choice.FILES
     p: Any  # the layer's parameter: num_classes, num_box, nms_threshold ..
-    on_device: DeviceYolo
+    choice: YoloChoice
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.p
@@ -37,13 +37,13 @@ class YoloOutput(ChoosingThere[DeviceYolo], traits=Trait.DETECTS):
                 f"bottom {i} must have {channels} channels for {p.num_box} boxes of {p.num_classes} classes, got {shape}",
             )
         top[0].reshape(1, 1, 1, 7)  # forward knows how many rows there are
-        self.on_device.reshape([blob.shape for blob in bottom])
+        self.choice.reshape([blob.shape for blob in bottom])
 
-    def launch(self, there: DeviceYolo, bottom: list[Blob], top: list[Blob]) -> None:
-        there.launch(bottom, top[0])
+    def launch(self, choice: YoloChoice, bottom: list[Blob], top: list[Blob]) -> None:
+        choice.launch(bottom, top[0])
 
-    def finish(self, there: DeviceYolo, bottom: list[Blob], top: list[Blob]) -> None:
-        if not there.finish(bottom, top[0]):
+    def finish(self, choice: YoloChoice, bottom: list[Blob], top: list[Blob]) -> None:
+        if not choice.finish(bottom, top[0]):
             warn_of_nan(self, bottom)
 
     def forward_empty(self, bottom: list[Blob], top: list[Blob]) -> None:
@@ -125,7 +125,7 @@ class Yolov3DetectionOutput(
         self.anchors = self.anchors.reshape(-1, 2)
         self.need(max(p.mask) < len(self.anchors), f"mask names anchor {max(p.mask)}, biases has {len(self.anchors)}")
         each = [self.anchors[list(p.mask[i * p.num_box : (i + 1) * p.num_box])] for i in range(count)]
-        self.on_device = DeviceYolo(self, p, each, p.anchors_scale, exclusive=False)
+        self.choice = YoloChoice(self, p, each, p.anchors_scale, exclusive=False)
 
 
 class YoloDetectionOutput(
@@ -182,4 +182,4 @@ class YoloDetectionOutput(
         self.need(len(p.biases) == 2 * p.num_box, f"biases must be {p.num_box} pairs, got {len(p.biases)} numbers")
         self.anchors = np.array(p.biases, self.dtype).reshape(-1, 2)
         count = len(bottom)
-        self.on_device = DeviceYolo(self, p, [self.anchors] * count, [1] * count, exclusive=True)
+        self.choice = YoloChoice(self, p, [self.anchors] * count, [1] * count, exclusive=True)

@@ -271,9 +271,9 @@ def nms(layer: Any, bottoms: list[np.ndarray], tops: int) -> list[np.ndarray]:
 
 @form("Yolov3DetectionOutput", "YoloDetectionOutput")
 def yolo(layer: Any, bottoms: list[np.ndarray], tops: int) -> list[np.ndarray]:
-    p, there, images = layer.p, layer.on_device, len(bottoms[0])
+    p, choice, images = layer.p, layer.choice, len(bottoms[0])
     sure, parts = np.float32(p.confidence_threshold).astype(layer.dtype), []
-    for maps, anchors, scale in zip(bottoms, there.anchors, there.scales):
+    for maps, anchors, scale in zip(bottoms, choice.anchors, choice.scales):
         height, width = maps.shape[2:]
         x = maps.reshape(images, p.num_box, -1, height, width).transpose(0, 3, 4, 1, 2)
         place, cells = np.mgrid[:height, :width][::-1].transpose(1, 2, 0)[:, :, None], np.array([width, height])
@@ -281,7 +281,7 @@ def yolo(layer: Any, bottoms: list[np.ndarray], tops: int) -> list[np.ndarray]:
             centre = (place + logistic(x[..., :2])) / cells.astype(layer.dtype)
             half = np.exp(x[..., 2:4]) * anchors / (cells * scale).astype(layer.dtype) / 2
             boxes = np.concatenate([centre - half, centre + half], -1).reshape(images, -1, 4)
-            if there.exclusive:
+            if choice.exclusive:
                 raised = np.exp(x[..., 5:] - x[..., 5:].max(-1, keepdims=True))
                 scores = logistic(x[..., 4]) * (raised.max(-1) / raised.sum(-1))
                 scores = np.where(scores >= sure, scores, np.nan).reshape(images, -1)

@@ -9,16 +9,16 @@ import numpy as np
 
 from ...device import UNFUSED, Blob, Kernels
 from ..core import Layer
-from . import device_choice, suppress
-from .device_choice import DeviceChoice
+from . import choice, suppress
+from .choice import Choice
 from .fields import Deviation
 from .order import Order
 
-kernels = Kernels(Path(__file__).with_name("frcnn_device.cu"), UNFUSED)
-FILES = kernels, *device_choice.FILES
+kernels = Kernels(Path(__file__).with_name("frcnn_choice.cu"), UNFUSED)
+FILES = kernels, *choice.FILES
 
 
-class DeviceFrcnn(DeviceChoice):
+class FrcnnChoice(Choice):
     """The choice of a FrcnnOutput layer on its device.
 
     Parameters

@@ -9,14 +9,14 @@ import numpy as np
 
 from ...device import UNFUSED, Blob, Kernels
 from ..core import Layer
-from . import device_choice
-from .device_choice import DeviceRegions
+from . import choice
+from .choice import RegionChoice
 
-kernels = Kernels(Path(__file__).with_name("fields_device.cu"), UNFUSED)
-FILES = kernels, *device_choice.FILES
+kernels = Kernels(Path(__file__).with_name("fields_choice.cu"), UNFUSED)
+FILES = kernels, *choice.FILES
 
 
-class DeviceFields(DeviceRegions):
+class FieldsChoice(RegionChoice):
     """The choice of regions from the maps of a multi-scale proposal network.
 
     Parameters

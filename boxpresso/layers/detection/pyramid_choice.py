@@ -8,15 +8,15 @@ from pathlib import Path
 from ...device import UNFUSED, AnyArray, Blob, Kernels
 from ..core import Layer
 from ..core.places import numbers_at
-from . import device_choice, pyramid
-from .device_choice import DeviceChoice
+from . import choice, pyramid
+from .choice import Choice
 from .order import Order
 
-kernels = Kernels(Path(__file__).with_name("pyramid_device.cu"), UNFUSED)
-FILES = kernels, *device_choice.FILES
+kernels = Kernels(Path(__file__).with_name("pyramid_choice.cu"), UNFUSED)
+FILES = kernels, *choice.FILES
 
 
-class DeviceLevels(DeviceChoice):
+class LevelChoice(Choice):
     """Regions sorted by level, on a layer's device: all of them by level, and those of each. An empty level has a row of
     zeros.
 

@@ -30,7 +30,7 @@ def both(monkeypatch, device: str, text: str, bottoms: list, tops: int = 1, **op
     monkeypatch.setitem(suppress.BITS, opened.kind, True)
     rig = Rig(text, bottoms, device=device, tops=tops, **options)
     got = rig.forward()
-    assert rig.layer.on_device.rows > 0
+    assert rig.layer.choice.rows > 0
     for one, other in zip(got, rig.forward()):
         np.testing.assert_array_equal(one, other)
     if opened.kind == "cpu":

@@ -18,7 +18,7 @@ WHOLE = 2**20  # bytes of rows up to which they are copied to the host together 
 FILES = order.kernels, order.by_thread, suppress.kernels, doubt.kernels
 
 
-class DeviceChoice:
+class Choice:
     """The choice of a layer on its device.
 
     Attributes
@@ -116,7 +116,7 @@ class DeviceChoice:
         return numbers_at(np.asarray(rows) if rows.nbytes <= WHOLE else rows, at, count)
 
 
-class DeviceRegions(DeviceChoice):
+class RegionChoice(Choice):
     """The choice of regions: of each image the best boxes, and of these the first that overlap no better one too much.
 
     Parameters

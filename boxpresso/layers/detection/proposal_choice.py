@@ -10,16 +10,16 @@ import numpy as np
 
 from ...device import UNFUSED, AnyArray, Blob, Kernels
 from ..core import Layer
-from . import device_choice
-from .device_choice import DeviceRegions
+from . import choice
+from .choice import RegionChoice
 from .order import Order
 from .rcnn import Boxes
 
-kernels = Kernels(Path(__file__).with_name("proposal_device.cu"), UNFUSED)
-FILES = kernels, *device_choice.FILES
+kernels = Kernels(Path(__file__).with_name("proposal_choice.cu"), UNFUSED)
+FILES = kernels, *choice.FILES
 
 
-class DeviceProposals(DeviceRegions):
+class ProposalChoice(RegionChoice):
     """The choice of regions from one map of scores, or from all levels of a feature pyramid at once.
 
     Parameters

@@ -7,11 +7,11 @@ import pytest
 import stand_in
 from by_numpy import chosen
 from harness import Rig, close
-from test_detection_device import WILD, on_the_stand_in, pair
+from test_detection_choice import WILD, on_the_stand_in, pair
 
 from boxpresso import LayerError
 from boxpresso.device import open_device
-from boxpresso.layers.detection import order, suppress, yolo_device
+from boxpresso.layers.detection import order, suppress, yolo_choice
 
 V3 = """type: "Yolov3DetectionOutput" yolov3_detection_output_param { num_classes: 3 num_box: 2 mask_group_num: 2
     anchors_scale: 32 anchors_scale: 16 mask: 0 mask: 1 mask: 2 mask: 0 biases: 16 biases: 24 biases: 33 biases: 30 biases: 62
@@ -27,7 +27,7 @@ def both(monkeypatch, device: str, text: str, bottoms: list, **options) -> tuple
     monkeypatch.setitem(suppress.BITS, opened.kind, True)
     rig = Rig(text, bottoms, device=device, **options)
     got = rig.forward()[0]
-    assert rig.layer.on_device.rows > 0
+    assert rig.layer.choice.rows > 0
     np.testing.assert_array_equal(got, rig.forward()[0])
     return got, wanted
 
@@ -65,12 +65,12 @@ def test_more_than_are_listed_are_listed_next(device, monkeypatch):
     bottoms = maps(np.random.default_rng(2), 2, (3, 5), (6, 9))
     text = V3.replace("MORE", "confidence_threshold: 0.2")
     (wanted,) = chosen(text, bottoms)
-    monkeypatch.setattr(yolo_device, "MOST_LISTED", 20)
+    monkeypatch.setattr(yolo_choice, "MOST_LISTED", 20)
     rig = Rig(text, bottoms, device=device)
-    assert rig.layer.on_device.rows == 40
+    assert rig.layer.choice.rows == 40
     for _ in range(2):
         close(rig.forward()[0], wanted, rtol=1e-5)
-        assert rig.layer.on_device.rows == 2 * 320
+        assert rig.layer.choice.rows == 2 * 320
     monkeypatch.setattr(order, "MOST_ITEMS", 700)
     with pytest.raises(LayerError, match="2 lists of 414 boxes are more than can be sorted, 700"):
         Rig(text, bottoms, device=device)

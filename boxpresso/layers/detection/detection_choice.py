@@ -10,16 +10,16 @@ import numpy as np
 from ...device import UNFUSED, Blob, Kernels
 from ...device.kernel import StructValue
 from ..core import Layer
-from . import device_choice
-from .device_choice import DeviceChoice
+from . import choice
+from .choice import Choice
 from .order import Order
 
-kernels = Kernels(Path(__file__).with_name("detection_device.cu"), UNFUSED)
+kernels = Kernels(Path(__file__).with_name("detection_choice.cu"), UNFUSED)
 lists = Kernels(Path(__file__).with_name("detection_lists.cpp"))
-FILES = kernels, lists, *device_choice.FILES
+FILES = kernels, lists, *choice.FILES
 
 
-class DeviceDetections(DeviceChoice):
+class DetectionChoice(Choice):
     """The choice of a DetectionOutput layer on its device.
 
     Parameters

@@ -10,17 +10,17 @@ import numpy as np
 
 from ...device import UNFUSED, Blob, Kernels
 from ..core import Layer
-from . import device_choice, suppress
-from .device_choice import DeviceChoice
+from . import choice, suppress
+from .choice import Choice
 from .order import Order
 
 MOST_LISTED = 2**14  # scores of an image, at first; where a forward has more, so many are listed from there on
 
-kernels = Kernels(Path(__file__).with_name("yolo_device.cu"), UNFUSED)
-FILES = kernels, *device_choice.FILES
+kernels = Kernels(Path(__file__).with_name("yolo_choice.cu"), UNFUSED)
+FILES = kernels, *choice.FILES
 
 
-class DeviceYolo(DeviceChoice):
+class YoloChoice(Choice):
     """The choice of a layer of YOLO's detections on its device.
 
     Parameters

@@ -8,15 +8,15 @@ import numpy as np
 
 from ...device import AnyArray, Blob, Kernels
 from ..core import Layer
-from . import device_choice, suppress
-from .device_choice import DeviceChoice
+from . import choice, suppress
+from .choice import Choice
 from .order import Order
 
-kernels = Kernels(Path(__file__).with_name("nms_device.cu"))
-FILES = kernels, *device_choice.FILES
+kernels = Kernels(Path(__file__).with_name("nms_choice.cu"))
+FILES = kernels, *choice.FILES
 
 
-class DeviceNMS(DeviceChoice):
+class NMSChoice(Choice):
     """The choice of an NMS layer on its device.
 
     Parameters

@@ -9,8 +9,8 @@ import pytest
 import stand_in
 from by_numpy import chosen
 from harness import Rig, close
-from test_detection_device import WILD, both, on_the_stand_in, pair
-from test_proposal_device import same
+from test_detection_choice import WILD, both, on_the_stand_in, pair
+from test_proposal_choice import same
 
 from boxpresso import LayerError
 from boxpresso.device import open_device
@@ -269,7 +269,7 @@ def test_a_region_of_another_image_is_seen_on_the_device(device, monkeypatch):
         rig = Rig(text, bottoms, device=device)
         with pytest.raises(LayerError, match=f"one image at a time, got regions of image {said}"):
             rig.forward()
-        assert rig.layer.on_device.rows
+        assert rig.layer.choice.rows
 
 
 # NMS

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from by_numpy import chosen
 from harness import Rig, close
-from test_detection_device import REGIONS, WILD, both, on_the_stand_in, pair
+from test_detection_choice import REGIONS, WILD, both, on_the_stand_in, pair
 
 from boxpresso import LayerError
 from boxpresso.device import open_device
@@ -142,7 +142,7 @@ def test_regions_are_sorted_by_level_as_by_numpy(device, monkeypatch):
             wanted = chosen(text, [rows], 1 + count)
         rig = Rig(text, [rows], device=device, tops=1 + count)
         same(rig.forward(), wanted)
-        assert rig.layer.sorted_there.rows == len(rows)
+        assert rig.layer.by_level.rows == len(rows)
     assert pyramid.levels_of(boxes[:3, 1:], 4).tolist() == [1, 2, 3]
 
 
