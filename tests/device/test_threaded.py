@@ -290,10 +290,10 @@ def detect() -> None:
         run(f'type: "TextProposal" python_param {{ {text} }}', few, [], {"tops": 2})
         text, few = 'param_str: "{scales: [1], ratios: [1, 2]}"', [scores[:1, :4], offsets[:1, :8], info[:1]]
         run(f'type: "SSHProposal" python_param {{ {text} }}', few, [], {"tops": 2})
-        head, maps = "num_classes: 4 num_box: 1 biases: 2 biases: 3", [RNG.standard_normal((2, 9, 7, 9))]
-        run(f'type: "YoloDetectionOutput" yolo_detection_output_param {{ {head} }}', maps, [])
-        head += " mask_group_num: 1 mask: 0 anchors_scale: 2"
-        run(f'type: "Yolov3DetectionOutput" yolov3_detection_output_param {{ {head} }}', maps, [])
+        text, maps = "num_classes: 4 num_box: 1 biases: 2 biases: 3", [RNG.standard_normal((2, 9, 7, 9))]
+        run(f'type: "YoloDetectionOutput" yolo_detection_output_param {{ {text} }}', maps, [])
+        text += " mask_group_num: 1 mask: 0 anchors_scale: 2"
+        run(f'type: "Yolov3DetectionOutput" yolov3_detection_output_param {{ {text} }}', maps, [])
     seen = np.zeros(2, np.int32)
     DOUBT.on(open_device("cpu")).nan_seen(2, np.append(np.zeros(20000, np.float32), np.float32(np.nan)), seen, 20001)
     assert seen.tolist() == [0, 1]
