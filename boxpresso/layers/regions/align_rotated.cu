@@ -114,10 +114,36 @@ DEVICE void put_averages(const Wide* averages, Store* planes, int channels, int 
 
 constexpr int MOST_TOGETHER = 4;  // slabs for which a block of a GPU finds samples once; half as many in double, for its memory
 constexpr int TOGETHER = MOST_TOGETHER * 4 / sizeof(Real);
+#if defined(__CUDACC__)
+constexpr int ABREAST = 1;  // of these slabs, whose pixels a thread reads by the same places and weights
+#else
+constexpr int ABREAST = TOGETHER;
+#endif
+
+// The averages of `some` bins of `count` slabs, which lie `each` apart, to averages; a thread takes so many slabs together.
+template <int together>
+DEVICE void average(const Samples& chunk, const Some& some, int samples, const Real* slab, long long each, int count, Wide* averages) {
+  AREA_LOOP(c, shares, some.bins, count / together * SHARES) {
+    const int first = shares / SHARES * together, share = shares % SHARES;
+    const Real* maps = slab + first * each;
+    Wide sum[together] = {};
+    for (int v = c * some.count; v < (c + 1) * some.count; ++v) {
+      Wide value[together] = {};
+      for (int corner = 0; corner < 4; ++corner)
+        for (int s = 0; s < together; ++s) value[s] += chunk.weight[corner][v] * wide(maps + s * each, chunk.at[corner][v], share);
+      for (int s = 0; s < together; ++s) sum[s] += value[s];
+    }
+    for (int s = 0; s < together; ++s) {
+      Wide& to = staged(averages + (first + s) * stage_of(BINS), c, share);
+      to = some.first == 0 ? sum[s] : to + sum[s];
+      if (some.first + some.count >= samples) to = to / max(Real(samples), Real(1));
+    }
+  }
+}
 
 // The regions of `together` slabs are shared by `parts` blocks, in `order`; top: (K, C, pooled_height, pooled_width). All slabs are
-// there, and features null; or there is room for n / parts of them, and a block fills its own with one slab after another, which
-// stays in the cache of its core: then a slab has 1 part, and none together. orientations: see put_averages().
+// there, and features null; or there is room for `together` of each block, which fills its own with some slabs after others, so that they
+// stay in the caches: then a slab has 1 part. orientations: see put_averages().
 KERNEL align_rotated_forward(int n, const Store* features, Real* room, const int* order, const Real* rows, Store* top,
                              int parts, int together, int orientations, int clockwise, GridGeometry g) {
   const int regions = g.regions, batch = g.batch, channels = g.channels, height = g.height, width = g.width;
@@ -130,8 +156,8 @@ KERNEL align_rotated_forward(int n, const Store* features, Real* room, const int
     const long long each = (long long)(area + 1) * SLAB;
     for (int i = b / parts; i < batch * groups; i += n / parts) {
       const int image = i / groups, begin = (i - image * groups) * together, count = min(together, slabs - begin);
-      Real* slab = room + (features ? b / parts : image * slabs + begin) * each;
-      if (features) fill(i, features, slab, channels, area);
+      Real* slab = room + (features ? b / parts * together : image * slabs + begin) * each;
+      for (int s = 0; features && s < count; ++s) fill(image * slabs + begin + s, features, slab + s * each, channels, area);
       BARRIER();
       for (int j = b % parts; j < regions && !STOPPED(); j += parts) {
         const int k = order[j], of = image_of(rows + 6 * (long long)k, 6, batch);
@@ -142,20 +168,8 @@ KERNEL align_rotated_forward(int n, const Store* features, Real* room, const int
         visit_some(t, pooled_height, pooled_width, height, width, BINS, [&](int bin, const Some& some) {
           find(t, some, pooled_width, height, width, chunk);
           BARRIER();
-          AREA_LOOP(c, shares, some.bins, count * SHARES) {
-            const int s = shares / SHARES, share = shares % SHARES;
-            const Real* maps = slab + s * each;
-            Wide sum = {};
-            for (int v = c * some.count; v < (c + 1) * some.count; ++v) {
-              Wide value = chunk.weight[0][v] * wide(maps, chunk.at[0][v], share);
-              for (int corner = 1; corner < 4; ++corner)
-                value += chunk.weight[corner][v] * wide(maps, chunk.at[corner][v], share);
-              sum += value;
-            }
-            Wide& to = staged(averages + s * stage_of(BINS), c, share);
-            to = some.first == 0 ? sum : to + sum;
-            if (some.first + some.count >= samples) to = to / max(Real(samples), Real(1));
-          }
+          if (ABREAST > 1 && count == TOGETHER) average<ABREAST>(chunk, some, samples, slab, each, count, averages);
+          else average<1>(chunk, some, samples, slab, each, count, averages);
           BARRIER();
           for (int s = 0; s < count && some.first + some.count >= samples; ++s) {
             const int channel = (begin + s) * SLAB;
