@@ -19,20 +19,26 @@ DEVICE void walk(const Store* regions, const Store* offset, int k, const GridGeo
   const Whole whole = region_of(regions, k, g);
   const int bins = g.pooled_height * g.pooled_width;
   for (int first = 0; first < bins; first += BATCH)
-    for (int row = 0; row < whole.grid.rows; row += TAKEN)
-      for (int column = 0; column < whole.grid.columns; column += TAKEN) {
-        const int count = min(BATCH, bins - first);
-        THREAD_LOOP(t, 2 * count) {
-          const Grid grid = bin_of(whole, offset, k, first + t / 2, g, gamma);
-          if (t % 2)
-            touch(touched[t], grid.x, grid.bin_width, grid.columns, column, min(column + TAKEN, grid.columns), g.width);
-          else
-            touch(touched[t], grid.y, grid.bin_height, grid.rows, row, min(row + TAKEN, grid.rows), g.height);
+    for (int row = 0; row < whole.grid.rows; row += TAKEN) {
+      const int count = min(BATCH, bins - first);
+      THREAD_LOOP(t, count) {
+        const Grid grid = bin_of(whole, offset, k, first + t, g, gamma);
+        touch(touched[2 * t], grid.y, grid.bin_height, grid.rows, row, min(row + TAKEN, grid.rows), g.height);
+      }
+      BARRIER();
+      bool any = false;
+      for (int t = 0; t < count; ++t) any |= touched[2 * t].count > 0;
+      for (int column = 0; any && column < whole.grid.columns; column += TAKEN) {
+        THREAD_LOOP(t, count) {
+          const Grid grid = bin_of(whole, offset, k, first + t, g, gamma);
+          touch(touched[2 * t + 1], grid.x, grid.bin_width, grid.columns, column, min(column + TAKEN, grid.columns), g.width);
         }
         BARRIER();
         visit(first, count, touched);
         BARRIER();
       }
+      BARRIER();
+    }
 }
 
 // A block takes TOGETHER slabs of an image after others into its room (n, TOGETHER (area + bins), SLAB), and there the regions of that
