@@ -4,6 +4,7 @@
 #include "wide.h"
 
 constexpr int BINS = 64;          // of a region, whose maxima a block keeps before it stores them plane by plane
+constexpr int ABREAST = 4;        // columns of a bin whose maxima the host takes apart
 constexpr int LINE_PIXELS = 256;  // that a GPU's block brings into a slab
 
 // Where bin p of an axis begins and ends. Products as p * (length / bins) in Real: other ways to write them give other bins
@@ -41,23 +42,28 @@ KERNEL roi_pooling_bins(int n, const Real* regions, int* image, int* bins, Real 
   }
 }
 
-// maps (B, area, C) to slabs, a block for `pixels` pixels of one; WIDE numbers at a time, where both lie so.
-KERNEL roi_pooling_pack_lines(int n, const Store* maps, Real* slabs, int channels, int area, int pixels) {
+// Pixels `first` to first + some - 1 of slab number `slab` of maps (B, area, C) to (area, SLAB); WIDE numbers at a time, where both lie so.
+DEVICE void fill_lines(int slab, const Store* maps, Real* to, int channels, int area, int first, int some) {
+  const int image = slab / slabs_of(channels), channel = (slab - image * slabs_of(channels)) * SLAB;
+  const int count = min(SLAB, channels - channel);
+  const Store* from = maps + ((long long)image * area + first) * channels + channel;
+  to += (long long)first * SLAB;
+  if (sizeof(Store) == sizeof(Real) && count == SLAB && channels % WIDE == 0 && (unsigned long long)maps % sizeof(Wide) == 0) {
+    TILE_LOOP(pixel, share, some, SHARES)
+      *(Wide*)(to + (long long)pixel * SLAB + share * WIDE) = *(const Wide*)(from + (long long)pixel * channels + share * WIDE);
+  } else if (count == SLAB) {
+    TILE_LOOP(pixel, c, some, SLAB) to[(long long)pixel * SLAB + c] = Real(from[(long long)pixel * channels + c]);
+  } else {
+    TILE_LOOP(pixel, c, some, SLAB)
+      to[(long long)pixel * SLAB + c] = c < count ? Real(from[(long long)pixel * channels + c]) : Real(0);
+  }
+}
+
+// maps (B, area, C) to slabs, for a GPU: a block for LINE_PIXELS pixels of one.
+KERNEL roi_pooling_pack_lines(int n, const Store* maps, Real* slabs, int channels, int area) {
   BLOCK_LOOP(b, n) {
-    const int parts = max((area + pixels - 1) / pixels, 1), slab = b / parts, first = (b - slab * parts) * pixels;
-    const int image = slab / slabs_of(channels), channel = (slab - image * slabs_of(channels)) * SLAB;
-    const int count = min(SLAB, channels - channel), some = min(pixels, area - first);
-    const Store* from = maps + ((long long)image * area + first) * channels + channel;
-    Real* to = slabs + ((long long)slab * area + first) * SLAB;
-    if (sizeof(Store) == sizeof(Real) && count == SLAB && channels % WIDE == 0 && (unsigned long long)maps % sizeof(Wide) == 0) {
-      TILE_LOOP(pixel, share, some, SHARES)
-        *(Wide*)(to + (long long)pixel * SLAB + share * WIDE) = *(const Wide*)(from + (long long)pixel * channels + share * WIDE);
-    } else if (count == SLAB) {
-      TILE_LOOP(pixel, c, some, SLAB) to[(long long)pixel * SLAB + c] = Real(from[(long long)pixel * channels + c]);
-    } else {
-      TILE_LOOP(pixel, c, some, SLAB)
-        to[(long long)pixel * SLAB + c] = c < count ? Real(from[(long long)pixel * channels + c]) : Real(0);
-    }
+    const int parts = max((area + LINE_PIXELS - 1) / LINE_PIXELS, 1), slab = b / parts, first = (b - slab * parts) * LINE_PIXELS;
+    fill_lines(slab, maps, slabs + (long long)slab * area * SLAB, channels, area, first, min(LINE_PIXELS, area - first));
   }
 }
 
@@ -81,6 +87,21 @@ DEVICE Largest largest(const Real* slab, int width, const Box& box, int group) {
   return result;
 }
 
+// Its value alone: ABREAST columns at a time, as one that waits for the one before would take as long as all.
+DEVICE Lanes largest_value(const Real* slab, int width, const Box& box, int group) {
+  if (box.top >= box.bottom || box.left >= box.right) return Lanes{};
+  Lanes most[ABREAST];
+  for (int i = 0; i < ABREAST; ++i) most[i] = Lanes{} - REAL_MAX;
+  for (int y = box.top; y < box.bottom; ++y)
+    for (int x = box.left; x < box.right; x += ABREAST)
+      for (int i = 0; i < ABREAST; ++i) {
+        const Lanes value = lanes(slab, y * width + min(x + i, box.right - 1), group);
+        most[i] = value > most[i] ? value : most[i];
+      }
+  for (int i = 1; i < ABREAST; ++i) most[0] = most[i] > most[0] ? most[i] : most[0];
+  return most[0];
+}
+
 // One number of each lane, `step` apart.
 template <class To, class Value>
 DEVICE void put(To* to, int step, int count, const Value& value) {
@@ -91,29 +112,38 @@ DEVICE void put(To* to, int step, int count, const Value& value) {
   }
 }
 
-// A block owns a region in a slab, on the host. top and places: (K, channels, bins), or (K, bins, channels) where channels_last; which of
-// them are wanted, the values, the places or both, `values` and `argmax` say.
-KERNEL roi_pooling_forward(int n, const Real* slabs, const int* image, const int* bins, Store* top, int* places, int values,
-                           int argmax, int channels_last, Geometry g) {
-  const int regions = g.regions, channels = g.channels, area = g.height * g.width, width = g.width;
+// A block takes one slab of an image after another into its room (n, area, SLAB), and there that image's regions, on the host. top and
+// places: (K, channels, bins), or (K, bins, channels) where channels_last; which of them are wanted, the values, the places or both,
+// `values` and `argmax` say.
+KERNEL roi_pooling_forward(int n, const Store* features, Real* room, const int* image, const int* bins, Store* top, int* places,
+                           int values, int argmax, int channels_last, Geometry g) {
+  const int channels = g.channels, area = g.height * g.width, width = g.width, slabs = slabs_of(channels);
   const int pooled_height = g.pooled_height, pooled_width = g.pooled_width;
   BLOCK_LOOP(b, n) {
     const Pooled pooled = {pooled_height, pooled_width};
-    const int s = b / regions, k = b - s * regions, cells = pooled.cells();
-    const Real* slab = slabs + ((long long)max(image[k], 0) * slabs_of(channels) + s) * area * SLAB;
-    const int step = channels_last ? 1 : cells;
-    TILE_LOOP(ph, t, pooled_height, pooled_width * GROUPS) {
-      const int pw = t / GROUPS, group = t % GROUPS, bin = ph * pooled_width + pw;
-      const int channel = s * SLAB + group * LANES, count = min(LANES, channels - channel);
-      const long long at = (long long)k * channels * cells + (channels_last ? bin * channels + channel : channel * cells + bin);
-      const Box box = box_of(bins, pooled, k, ph, pw);
-      if (argmax) {
-        const Largest most = largest(slab, width, box, group);
-        put(places + at, step, count, most.place);
-        if (values) put(top + at, step, count, most.value);
-      } else {
-        put(top + at, step, count, largest(slab, width, box, group).value);  // a shorter loop: nobody asks for the place
+    Real* slab = room + (long long)b * area * SLAB;
+    for (int i = b; i < g.batch * slabs; i += n) {
+      if (channels_last) fill_lines(i, features, slab, channels, area, 0, area);
+      else fill_slab(i, features, slab, channels, area, 0, area);
+      BARRIER();
+      const int s = i % slabs, cells = pooled.cells(), step = channels_last ? 1 : cells;
+      for (int k = 0; k < g.regions && !STOPPED(); ++k) {
+        if (max(image[k], 0) != i / slabs) continue;  // what lies in no image has empty bins
+        TILE_LOOP(ph, t, pooled_height, pooled_width * GROUPS) {
+          const int pw = t / GROUPS, group = t % GROUPS, bin = ph * pooled_width + pw;
+          const int channel = s * SLAB + group * LANES, count = min(LANES, channels - channel);
+          const long long at = (long long)k * channels * cells + (channels_last ? bin * channels + channel : channel * cells + bin);
+          const Box box = box_of(bins, pooled, k, ph, pw);
+          if (argmax) {
+            const Largest most = largest(slab, width, box, group);
+            put(places + at, step, count, most.place);
+            if (values) put(top + at, step, count, most.value);
+          } else {
+            put(top + at, step, count, largest_value(slab, width, box, group));
+          }
+        }
       }
+      BARRIER();
     }
   }
 }

@@ -354,6 +354,7 @@ KERNEL separable_moves_slabs(int n, const Store* features, const Store* top_diff
 
 constexpr int BESIDE = 4;  // columns that a thread takes together
 constexpr int BAND = 64;   // rows of a map
+constexpr int APART = 33;  // pixels between its gradient and its values: a load waits for a store whose place in a page it has
 
 // What a thread of the host keeps of a region whose lists name all pixels of its bins: lanes of rows of the map.
 struct Dense {
@@ -427,15 +428,15 @@ DEVICE void region_back(const Moving& m, const Real* given, Real inverse, int to
 
 // Both gradients in one walk, where bins have all pixels that they reach over, for the host; either of diff and parts may be null. A block
 // takes one slab of an image after another, and of that BAND rows after others, so that they stay in the nearest cache; there the regions
-// of that image in `order`. room: (n, (2 BAND + 2) width + regions (bins + 4) + room_y, SLAB).
+// of that image in `order`. room: (n, (2 BAND + 2) width + APART + regions (bins + 4) + room_y, SLAB).
 KERNEL separable_both_slabs(int n, const Store* top_diff, const Store* features, const int* order, const int* head,
                             const Real* inverse, const int* index, const Real* weight, Real* room, Store* diff, Real* parts,
                             ListGeometry g) {
   const int channels = g.channels, width = g.width, area = g.height * width, bins = g.pooled_height * g.pooled_width;
   const int band = BAND * width, slabs = slabs_of(channels);
   BLOCK_LOOP(b, n) {
-    Real* map = room + (long long)b * (2 * band + 2 * width + (long long)g.regions * (bins + 4) + g.room_y) * SLAB;
-    Real *values = map + (long long)band * SLAB, *line = values + (long long)band * SLAB;
+    Real* map = room + (long long)b * (2 * band + APART + 2 * width + (long long)g.regions * (bins + 4) + g.room_y) * SLAB;
+    Real *values = map + (long long)(band + APART) * SLAB, *line = values + (long long)band * SLAB;
     const Dense dense = {line, line + (long long)width * SLAB, line + 2ll * width * SLAB};
     Real *given = dense.dots + (long long)g.room_y * SLAB, *totals = given + (long long)g.regions * bins * SLAB;
     for (int i = b; i < g.batch * slabs; i += n) {

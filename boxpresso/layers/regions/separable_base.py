@@ -126,7 +126,7 @@ class Separable(Listed):
         """Room for a worker's bands of a slab, and for its regions' gradients."""
         of, bins = self.walks.constants, self.pooled[0] * self.pooled[1]
         at_once = min(self.device.workers, self.batch * self.channel_slabs)
-        pixels = (2 * of["BAND"] + 2) * self.size[1] + self.regions * (bins + 4) + self.rooms[0]
+        pixels = of["APART"] + (2 * of["BAND"] + 2) * self.size[1] + self.regions * (bins + 4) + self.rooms[0]
         return self.scratch("dense room", (at_once, pixels, of["SLAB"]))
 
     def packed_room(self) -> AnyArray:
