@@ -183,21 +183,38 @@ KERNEL align_rotated_forward(int n, const Store* features, Real* room, const int
   }
 }
 
-// A block takes one slab of an image after another into its room, and there that image's regions in order, of each together the
-// bins that share no pixel: each number has one owner and one order.
+// Adds the gradient of bin number c of those taken, from given, over `samples` of them, to the pixels of `some` in a group of so many
+// slabs, which lie `each` apart: of one alone, a sample would wait for what the one before it added to the same pixels.
+template <int together>
+DEVICE void add_back(const Samples& chunk, int c, int some, Real samples, const Lanes* given, int group, Real* map, long long each, int area) {
+  Lanes gradient[together];
+  for (int t = 0; t < together; ++t) gradient[t] = given[(t * BINS + c) * GROUPS + group] / samples;
+  for (int s = c * some; s < (c + 1) * some; ++s)
+    for (int corner = 0; corner < 4; ++corner) {
+      const int at = chunk.at[corner][s];
+      for (int t = 0; at < area && t < together; ++t) lanes(map + t * each, at, group) += chunk.weight[corner][s] * gradient[t];
+    }
+}
+
+// A block takes `together` slabs of an image after others, ABREAST or one, into its room (n, together, area + APART, SLAB), and there that image's regions in order, of
+// each together the bins that share no pixel: each number has one owner and one order.
 KERNEL align_rotated_backward(int n, const Store* top_diff, Real* room, const int* order, const Real* rows, Store* diff,
-                              int clockwise, GridGeometry g) {
+                              int together, int clockwise, GridGeometry g) {
   const int regions = g.regions, batch = g.batch, channels = g.channels, height = g.height, width = g.width;
   const int pooled_height = g.pooled_height, pooled_width = g.pooled_width;
   BLOCK_LOOP(b, n) {
     SHARED Samples chunk;
-    SHARED Lanes given[BINS * GROUPS];
+    SHARED Lanes given[ABREAST * BINS * GROUPS];
     const int area = height * width, bins = pooled_height * pooled_width, slabs = slabs_of(channels);
-    Real* map = room + (long long)b * area * SLAB;
-    for (int i = b; i < batch * slabs; i += n) {
-      const int image = i / slabs, channel = (i - image * slabs) * SLAB;
-      TILE_LOOP(row, c, height, width * SLAB) map[(long long)row * width * SLAB + c] = 0;
-      if (channels - channel < SLAB) THREAD_LOOP(v, BINS * GROUPS) given[v] = Lanes{};  // missing channels
+    const int groups = (slabs + together - 1) / together;
+    const long long each = (long long)(area + APART) * SLAB;
+    Real* map = room + b * together * each;
+    for (int i = b; i < batch * groups; i += n) {
+      const int image = i / groups, begin = (i - image * groups) * together, count = min(together, slabs - begin);
+      for (int s = 0; s < count; ++s) {
+        TILE_LOOP(row, c, height, width * SLAB) map[s * each + (long long)row * width * SLAB + c] = 0;
+        if (channels - (begin + s) * SLAB < SLAB) THREAD_LOOP(v, BINS * GROUPS) given[s * BINS * GROUPS + v] = Lanes{};  // missing channels
+      }
       BARRIER();
       for (int j = 0; j < regions && !STOPPED(); ++j) {
         const int k = order[j];
@@ -208,10 +225,12 @@ KERNEL align_rotated_backward(int n, const Store* top_diff, Real* room, const in
         if (grid.rows * grid.columns == 0 || t.y + reach < 0 || t.y - reach > height) continue;
         const int step_y = apart(abs(t.y) + abs(t.x), grid.bin_height, grid.rows, pooled_height, 6);
         const int step_x = apart(abs(t.y) + abs(t.x), grid.bin_width, grid.columns, pooled_width, 6);
-        const Store* from = top_diff + ((long long)k * channels + channel) * bins;
-        const Real count = Real(grid.rows) * Real(grid.columns);
+        const Store* from = top_diff + ((long long)k * channels + begin * SLAB) * bins;
+        const Real samples = Real(grid.rows) * Real(grid.columns);
         visit_some(t, pooled_height, pooled_width, height, width, BINS, [&](int bin, const Some& some) {
-          turn(from + bin, bins, (Real*)given, SLAB, min(SLAB, channels - channel), some.bins);
+          for (int s = 0; s < count; ++s)
+            turn(from + (long long)s * SLAB * bins + bin, bins, (Real*)(given + s * BINS * GROUPS), SLAB,
+                 min(SLAB, channels - (begin + s) * SLAB), some.bins);
           find(t, some, pooled_width, height, width, chunk);
           BARRIER();
           for (int set = 0; set < step_y * step_x; ++set) {
@@ -220,20 +239,19 @@ KERNEL align_rotated_backward(int n, const Store* top_diff, Real* room, const in
                       (pooled_width - first_x + step_x - 1) / step_x * GROUPS) {
               const int c = (first_y + v * step_y) * pooled_width + first_x + u / GROUPS * step_x - bin, group = u % GROUPS;
               if (unsigned(c) >= unsigned(some.bins)) continue;
-              const Lanes gradient = given[c * GROUPS + group] / count;
-              for (int s = c * some.count; s < (c + 1) * some.count; ++s)
-                for (int corner = 0; corner < 4; ++corner) {
-                  const int at = chunk.at[corner][s];
-                  if (at < area)
-                    lanes(map, at, group) += chunk.weight[corner][s] * gradient;
-                }
+              if (count == ABREAST) {
+                add_back<ABREAST>(chunk, c, some.count, samples, given, group, map, each, area);
+              } else {
+                for (int s = 0; s < count; ++s)
+                  add_back<1>(chunk, c, some.count, samples, given + s * BINS * GROUPS, group, map + s * each, each, area);
+              }
             }
             BARRIER();
           }
         });
       }
       BARRIER();
-      empty_slab(i, map, diff, channels, area);
+      for (int s = 0; s < count; ++s) empty_slab(image * slabs + begin + s, map + s * each, diff, channels, area);
       BARRIER();
     }
   }

@@ -58,7 +58,7 @@ class AlignRotated(Listed):
         if backward and self.tiled:
             self.lists_room()
         elif backward:
-            self.room("sums", area)
+            self.room("sums", area + self.rotated.constants["APART"], self.slabs_together)
 
     @property
     def slabs_together(self) -> int:
@@ -97,9 +97,11 @@ class AlignRotated(Listed):
         if self.tiled:
             self.to_tiles(pooled_diff, rows, diff, orientations)
             return
-        room = self.room("sums", self.size[0] * self.size[1])
+        together = self.slabs_together
+        room = self.room("sums", self.size[0] * self.size[1] + self.rotated.constants["APART"], together)
         self.rotated.align_rotated_backward(
-            room.shape[0], pooled_diff, room, self.by_place(rows), rows, diff, self.clockwise, self.geometry,
+            room.shape[0] // together, pooled_diff, room, self.by_place(rows), rows, diff, together, self.clockwise,
+            self.geometry,
         )  # fmt: skip
 
     def mixes(self, orientations: int) -> bool:

@@ -354,7 +354,6 @@ KERNEL separable_moves_slabs(int n, const Store* features, const Store* top_diff
 
 constexpr int BESIDE = 4;  // columns that a thread takes together
 constexpr int BAND = 64;   // rows of a map
-constexpr int APART = 33;  // pixels between its gradient and its values: a load waits for a store whose place in a page it has
 
 // What a thread of the host keeps of a region whose lists name all pixels of its bins: lanes of rows of the map.
 struct Dense {
