@@ -213,7 +213,8 @@ KERNEL align_rotated_backward(int n, const Store* top_diff, Real* room, const in
       const int image = i / groups, begin = (i - image * groups) * together, count = min(together, slabs - begin);
       for (int s = 0; s < count; ++s) {
         TILE_LOOP(row, c, height, width * SLAB) map[s * each + (long long)row * width * SLAB + c] = 0;
-        if (channels - (begin + s) * SLAB < SLAB) THREAD_LOOP(v, BINS * GROUPS) given[s * BINS * GROUPS + v] = Lanes{};  // missing channels
+        if (channels - (begin + s) * SLAB >= SLAB) continue;
+        THREAD_LOOP(v, BINS * GROUPS) given[s * BINS * GROUPS + v] = Lanes{};  // missing channels
       }
       BARRIER();
       for (int j = 0; j < regions && !STOPPED(); ++j) {

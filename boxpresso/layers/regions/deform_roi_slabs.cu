@@ -51,7 +51,8 @@ KERNEL deform_roi_slabs_forward(int n, const Store* features, const int* order, 
     Real *maps = room + (long long)b * TOGETHER * (area + bins) * SLAB, *averages = maps + (long long)TOGETHER * area * SLAB;
     for (int i = b; i < g.batch * groups; i += n) {
       const int image = i / groups, begin = (i - image * groups) * TOGETHER, count = min(TOGETHER, slabs - begin);
-      for (int s = 0; s < count; ++s) fill_slab(image * slabs + begin + s, features, maps + (long long)s * area * SLAB, channels, area, 0, area);
+      for (int s = 0; s < count; ++s)
+        fill_slab(image * slabs + begin + s, features, maps + (long long)s * area * SLAB, channels, area, 0, area);
       BARRIER();
       for (int j = 0; j < g.regions && !STOPPED(); ++j) {
         const int k = order[j], of = image_of(regions + 5 * (long long)k, 5, g.batch);
@@ -77,7 +78,8 @@ KERNEL deform_roi_slabs_forward(int n, const Store* features, const int* order, 
         if (of >= 0) walk(regions, offset, k, g, gamma, add_samples);
         for (int s = 0; s < count; ++s) {
           const int channel = (begin + s) * SLAB;
-          turn(averages + s * bins * SLAB, SLAB, top + ((long long)k * channels + channel) * bins, bins, bins, min(SLAB, channels - channel));
+          Store* out = top + ((long long)k * channels + channel) * bins;
+          turn(averages + s * bins * SLAB, SLAB, out, bins, bins, min(SLAB, channels - channel));
         }
         BARRIER();
       }
