@@ -87,7 +87,7 @@ DEVICE void put_maxima(const Real* slab, const int* bins, int k, int s, Store* t
   const int channels = g.channels, width = g.width, count = min(SLAB, channels - s * SLAB);
   const Pooled pooled = pooled_of(g);
   const int cells = pooled.cells();
-  const bool at_once = channels_last && SHARES == 1 && count == SLAB;  // the stores of bins lie far apart: between them the next maxima are found
+  const bool at_once = channels_last && SHARES == 1 && count == SLAB;  // stores lie far apart: between them maxima are found
   for (int first = 0; first < cells; first += BINS) {
     const int some = min(BINS, cells - first);
     const long long out = channels_last ? ((long long)k * cells + first) * channels + s * SLAB
