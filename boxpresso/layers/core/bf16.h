@@ -1,6 +1,9 @@
 // bf16.h: BF16, whether the machine that a text is compiled for multiplies pairs of bfloat16 (AVX512-BF16, or ARM's BF16), and its
 // words for that. A pair lies in 32 bits, so that a vector has as many pairs as floats. Real is float wherever this runs.
+//
+// Maps in bfloat16 are loaded as floats, and stored rounded to the nearest, ties to even; NaN stays NaN.
 #pragma once
+#include "half.h"
 #include "simd.h"
 #if !defined(__CUDACC__)
 #include "all_vectors.h"  // GCC's part for these instructions needs others, not the same ones in each version
@@ -17,12 +20,50 @@
 #if BF16
 typedef int Pairs __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(int)), may_alias));
 
-// 2 x COLUMNS numbers, rounded, as pairs of neighbours.
-DEVICE Pairs pairs_of(const Columns& low, const Columns& high) {
+// A vector of numbers of a map, or the first `count` of them, from 1 on: no other memory is read or written.
+DEVICE Columns load(const bfloat16* from) {
 #if defined(__AVX512F__)
-  return (Pairs)_mm512_cvtne2ps_pbh((__m512)high, (__m512)low);
+  return (Columns)_mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i*)from)), 16);
 #else
-  return (Pairs)vcvtq_high_bf16_f32(vcvtq_low_bf16_f32((float32x4_t)low), (float32x4_t)high);
+  return (Columns)vshll_n_u16(vld1_u16((const uint16_t*)from), 16);
+#endif
+}
+DEVICE Columns load_part(const bfloat16* from, int count) {
+#if defined(__AVX512F__)
+  const __m256i bits = _mm256_maskz_loadu_epi16((__mmask16)((1u << count) - 1), from);
+  return (Columns)_mm512_slli_epi32(_mm512_cvtepu16_epi32(bits), 16);
+#else
+  bfloat16 values[COLUMNS] = {};
+  for (int i = 0; i < count; ++i) values[i] = from[i];
+  return load(values);
+#endif
+}
+DEVICE void store(bfloat16* to, const Columns& value) {
+#if defined(__AVX512F__)
+  _mm256_storeu_si256((__m256i*)to, (__m256i)_mm512_cvtneps_pbh((__m512)value));
+#else
+  vst1_u16((uint16_t*)to, (uint16x4_t)vcvt_bf16_f32((float32x4_t)value));
+#endif
+}
+DEVICE void store_part(bfloat16* to, const Columns& value, int count) {
+#if defined(__AVX512F__)
+  _mm256_mask_storeu_epi16(to, (__mmask16)((1u << count) - 1), (__m256i)_mm512_cvtneps_pbh((__m512)value));
+#else
+  bfloat16 values[COLUMNS];
+  store(values, value);
+  for (int i = 0; i < count; ++i) to[i] = values[i];
+#endif
+}
+
+// Pairs of the numbers that two vectors have in the same lane, rounded.
+DEVICE Pairs pairs_by_lane(const Columns& low, const Columns& high) {
+#if defined(__AVX512F__)
+  const __m512i lower = _mm512_cvtepu16_epi32((__m256i)_mm512_cvtneps_pbh((__m512)low));
+  const __m512i upper = _mm512_cvtepu16_epi32((__m256i)_mm512_cvtneps_pbh((__m512)high));
+  return (Pairs)_mm512_or_si512(lower, _mm512_slli_epi32(upper, 16));
+#else
+  const uint32x4_t lower = vmovl_u16((uint16x4_t)vcvt_bf16_f32((float32x4_t)low));
+  return (Pairs)vorrq_u32(lower, vshll_n_u16((uint16x4_t)vcvt_bf16_f32((float32x4_t)high), 16));
 #endif
 }
 
