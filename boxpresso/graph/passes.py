@@ -297,9 +297,9 @@ def in_int8(
 def in_bf16(plan: Plan, source: Source) -> Plan:
     """Steps in their form on maps in bfloat16, and values in that layout.
 
-    A value is stored in bfloat16 where its writer can and a reader takes it so; what lies between two layouts is turned where it
-    is read. Every step that multiplies by weights of its own has that form, where there is one; others (Pooling, Scale, sums) where
-    all that they read is stored so, and a Concat where a reader takes its top so too.
+    A value is stored in bfloat16 where its writer can and a reader takes it so; what lies between two layouts is turned where
+    it is read. Every step that multiplies by weights of its own has that form, where there is one; others (Pooling, Scale, sums
+    of values) where all that they read is stored so, and a Concat where a reader takes its top so too.
     """
     forms: dict[int, Lowering] = {}  # by the place of a step: its lowering on maps in bfloat16
     for i, step in enumerate(plan.steps):

@@ -273,7 +273,7 @@ class Lowering:
         return 0
 
     def in_bf16(self) -> Lowering | None:
-        """The same on maps in bfloat16, with sums in float32, whose top is stored so or as floats; None where it has no such form."""
+        """The same on maps in bfloat16, with sums in float32, and a top that is stored so or as floats; None without a form."""
         return None
 
     def record(self, chain: Chain, bottoms: Sequence[Last], top: Last, addend: Last | None) -> None:
@@ -339,7 +339,7 @@ def by_type(array: Last | None) -> tuple[Numbers | None, Numbers | None]:
 
 
 def turn_bf16(chain: Chain, source: Last, target: Last) -> None:
-    """Appends the launch that takes an array in bfloat16 to floats, from them, or to another place. Floats of pitch 0 are planes."""
+    """Appends the launch that takes an array in bfloat16 to floats, from them, or elsewhere. Floats of pitch 0 are planes."""
     halves, other = (source, target) if source.memory.dtype == BFLOAT16 else (target, source)
     kernel = TURN_BF16.from_bf16 if halves is source else TURN_BF16.to_bf16
     if other.memory.dtype == BFLOAT16:
