@@ -200,20 +200,16 @@ struct Row {
   }
 };
 
-// map = activation(filters * image + bias + other). weights: [tap][channel], each tap padded to 16 channels; null for a copy of
-// one tap. n: images x rows of the map.
-template <class From, class To>
-DEVICE void depthwise(int n, const From* image, const Real* weights, const Real* bias, const Real* slopes, const From* other,
-                      To* map, const Geometry& geometry, const Layout& l) {
-  const Window g(geometry);
-  const long long apart = (g.channels + 15) / 16 * 16, pixel = (long long)(l.bottom_pitch) * g.dilation_w;
+// Calls run(row, low, high) for each row of the map; [low, high) are the places whose windows lie inside the image along x. weights:
+// [tap][channel], each tap `apart` from the one before. n: images x rows of the map.
+template <class From, class To, class Run>
+DEVICE void rows_of(int n, const From* image, const Real* weights, const Real* bias, const Real* slopes, const From* other, To* map,
+                    const Window& g, const Layout& l, long long apart, Run run) {
+  const long long pixel = (long long)(l.bottom_pitch) * g.dilation_w;
   const long long line = (long long)(l.bottom_pitch) * g.width * g.dilation_h, step = (long long)(l.bottom_pitch) * g.stride_w;
   const int low = min(g.out_width, (g.pad_w + g.stride_w - 1) / g.stride_w);
   const int room = g.width + g.pad_w - (g.kernel_w - 1) * g.dilation_w - 1;
   const int high = room < 0 ? low : max(low, min(g.out_width, room / g.stride_w + 1));
-  const bool three = weights && g.kernel_h == 3 && g.kernel_w == 3 && g.dilation_w == 1 && g.stride_w <= 2;
-  const bool touching = l.bottom_pitch == 1 && l.top_pitch == 1 && (!other || l.other_pitch == 1);
-  const bool flat = g.channels == 1 && g.kernel_h * g.kernel_w == 1 && g.stride_w == 1 && !g.pad_w && touching;
   BLOCK_LOOP(block, n) {
     const int number = block / g.out_height, oy = block % g.out_height, y = oy * g.stride_h - g.pad_h;
     const int first = y < 0 ? (-y + g.dilation_h - 1) / g.dilation_h : 0;
@@ -221,10 +217,24 @@ DEVICE void depthwise(int n, const From* image, const Real* weights, const Real*
     const long long place = (long long)oy * g.out_width;
     const EpilogueOf<From> e(l, bias, slopes, other ? other + (long long)number * l.other_step + place * l.other_pitch : nullptr);
     const Row<From, To> row = {g, l, e, image + (long long)number * l.bottom_step + (long long)y * g.width * l.bottom_pitch, weights,
-                     map + (long long)number * l.top_step + place * l.top_pitch, apart, line, pixel, step, first, last};
-    if (flat && first < last) e.bounded() ? row.template run_flat<false>() : row.template run_flat<true>();
+                               map + (long long)number * l.top_step + place * l.top_pitch, apart, line, pixel, step, first, last};
+    run(row, low, high);
+  }
+}
+
+// map = activation(filters * image + bias + other). weights: [tap][channel], each tap padded to 16 channels; null for a copy of
+// one tap. n: images x rows of the map.
+template <class From, class To>
+DEVICE void depthwise(int n, const From* image, const Real* weights, const Real* bias, const Real* slopes, const From* other,
+                      To* map, const Geometry& geometry, const Layout& l) {
+  const Window g(geometry);
+  const bool three = weights && g.kernel_h == 3 && g.kernel_w == 3 && g.dilation_w == 1 && g.stride_w <= 2;
+  const bool touching = l.bottom_pitch == 1 && l.top_pitch == 1 && (!other || l.other_pitch == 1);
+  const bool flat = g.channels == 1 && g.kernel_h * g.kernel_w == 1 && g.stride_w == 1 && !g.pad_w && touching;
+  rows_of(n, image, weights, bias, slopes, other, map, g, l, (g.channels + 15) / 16 * 16, [&](const auto& row, int low, int high) {
+    if (flat && row.first < row.last) row.e.bounded() ? row.template run_flat<false>() : row.template run_flat<true>();
     else if (three && g.stride_w == 1) row.template run_three<1>(low, high);
     else if (three) row.template run_three<2>(low, high);
     else row.run(low, high);
-  }
+  });
 }

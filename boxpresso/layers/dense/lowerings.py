@@ -342,6 +342,27 @@ class DepthwiseLowering(Lowering):
             weights = weights * scale[: after.channels, None]
         self.packed = self.device.empty((taps, -(-after.channels // VECTOR) * VECTOR), self.dtype)
         self.packed[:, : after.channels] = weights.T
+        self.lines = [self.split(v) for v in (weights.T, self.sums, self.slopes)] if self.three else []
+
+    @property
+    def three(self) -> bool:
+        """Whether windows are done by whole lines of maps in bfloat16: of 3 x 3 neighbours, with strides 1 and 2, over channels
+        that fill most of the lines."""
+        same = self.window["kernel"] == (3, 3) and self.window["dilation"] == (1, 1)
+        channels = self.after.channels
+        full = -channels % (2 * VECTOR) <= channels // 2
+        return self.takes != "last" and same and max(self.window["stride"]) <= 2 and full
+
+    def split(self, values: AnyArray | None) -> AnyArray | None:
+        """Rows of a number a channel in the order of these lines."""
+        if values is None:
+            return None
+        channels = self.after.channels
+        rows = np.ascontiguousarray(values[..., :channels], self.dtype).reshape(-1, channels)
+        room = -(-channels // (2 * VECTOR)) * 2 * VECTOR
+        result = self.device.empty((len(rows), room), self.dtype)
+        POINTWISE_BF16.on(self.device).split_bf16(len(rows), rows, result, channels, room)
+        return result
 
     def packs(self, bottom: Last, top: Last, halved: bool) -> tuple[str, int]:
         taps = self.window["kernel"][0] * self.window["kernel"][1]
@@ -356,10 +377,17 @@ class DepthwiseLowering(Lowering):
             "Geometry", channels=top.channels, maps=top.channels, group=top.channels, height=image.height,
             width=image.width, out_height=map.height, out_width=map.width, **axes,
         )  # fmt: skip
+        where = layout(kernels, bottom, top, addend, self.after.activation)
+        rows, other = top.images * top.height, addend.memory if addend else None
+        if self.three and by_type(top)[0] is not None:
+            room = self.lines[0].shape[-1]
+            chain.add(
+                kernels.depthwise_three_bf16, rows, bottom.memory, *self.lines, other, top.memory, sizes, where, room
+            )
+            return
         chain.add(
-            kernels.kernel(self.kernel if last else "depthwise_bf16"), top.images * top.height, bottom.memory, self.packed,
-            self.sums, self.slopes, addend.memory if addend else None, *([top.memory] if last else by_type(top)), sizes,
-            layout(kernels, bottom, top, addend, self.after.activation),
+            kernels.kernel(self.kernel if last else "depthwise_bf16"), rows, bottom.memory, self.packed, self.sums,
+            self.slopes, other, *([top.memory] if last else by_type(top)), sizes, where,
         )  # fmt: skip
 
 
