@@ -212,9 +212,31 @@ def test_depthwise_convolutions(channels, text):
     x = np.random.default_rng(7).standard_normal((2, channels, 11, 21))
     weights, bias = (np.asarray(blob.data, np.float64) for blob in net.params["a"])
     seen = net.forward(data=x)["o"]
-    assert channels == 1 or "depthwise_bf16" in kernels(net)
+    lines = channels in (32, 80) and text.startswith("kernel_size: 3") and "dilation" not in text
+    assert ("depthwise_three_bf16" in kernels(net)) == lines
     exact = convolution(rounded(x), weights, bias, f"{text} group: {channels}")
     near(seen, np.where(exact < 0, 0.1 * exact, exact), 10.0)
+
+
+@pytest.mark.parametrize("channels", [17, 32, 90])
+@pytest.mark.parametrize("last", [False, True])
+def test_a_depthwise_convolution_with_a_sum_and_slopes_in_its_store(channels, last):
+    """last: stored as floats, for the net's output."""
+    net = made(
+        data(1, channels, 10, 11) + copy("i", "data", channels) + conv("a", "i", channels, f"kernel_size: 3 pad: 1 group: {channels}")
+        + layer("s", "Eltwise", ["a", "i"]) + layer("v", "PReLU", "s") + ("" if last else copy("o", "v", channels))
+    )  # fmt: skip
+    identity(net, "i", *([] if last else ["o"]))
+    x = rounded(np.random.default_rng(7).standard_normal((1, channels, 10, 11)))
+    weights, bias = (np.asarray(blob.data, np.float64) for blob in net.params["a"])
+    seen = net.forward(data=x)["v" if last else "o"]
+    assert len(kernels(net)) == 3 + (not last)
+    total = convolution(x, weights, bias, f"kernel_size: 3 pad: 1 group: {channels}") + x
+    exact = np.where(total < 0, np.asarray(net.params["v"][0].data, np.float64).reshape(-1, 1, 1) * total, total)
+    if last:
+        np.testing.assert_allclose(seen, exact, rtol=1e-5, atol=1e-5)
+    else:
+        near(seen, exact, 10.0)
 
 
 @pytest.mark.parametrize("channels", [1, 3, 17, 33])
