@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 import pytest
+from places import ROOT
 from plan_nets import NETS, conv, data, layer, normal, relu
 from vector_cases import convolved
 
@@ -426,3 +427,35 @@ def test_large_rows_are_cut(monkeypatch):
     whole = made(text).forward(data=x)["o"]
     monkeypatch.setattr(lowerings, "BAND", 9 * 3 * 12)
     np.testing.assert_array_equal(made(text).forward(data=x)["o"], whole)
+
+
+@pytest.mark.parametrize(
+    "name", ["shapes", "ssd/mobilenet_300", pytest.param("ssd/vgg16_300", marks=pytest.mark.later)]
+)
+def test_whole_nets_are_near_float32(name):
+    """Locations and scores of the detectors of examples/, by the root of their mean square; weights as He's where there are none."""
+    folder = ROOT / "examples" / name
+    trained = [str(path) for path in folder.glob("*.caffemodel")][:1]
+    nets = [
+        Net(str(folder / "deploy.prototxt"), *trained, device="cpu", seed=1, precision=p) for p in ("float32", "bf16")
+    ]
+    rng = np.random.default_rng(0)
+    for one, other in zip(*(net.layers for net in nets)):
+        for i, (blob, twin) in enumerate(zip(one.blobs, other.blobs)):
+            terms = blob.count // blob.shape[0]
+            if not trained and terms > 1:
+                blob.data[...] = rng.standard_normal(blob.shape) * np.sqrt(2 / terms)
+            elif not trained and one.type == "BatchNorm":
+                blob.data[...] = i > 0
+            twin.data[...] = blob.data
+    x = {blob: rng.standard_normal(nets[0].blobs[blob].shape) for blob in nets[0].inputs}
+    (asked,) = (
+        names
+        for each, (names, _) in zip(nets[0].layers, nets[0]._runner.source.names)
+        if each.type == "DetectionOutput"
+    )
+    plain, halves = (net.forward(blobs=asked[:2], **x) for net in nets)
+    assert {"convolve_bf16"} <= set(kernels(nets[1]))
+    for blob in asked[:2]:
+        error = np.sqrt(np.square(plain[blob] - halves[blob]).mean() / np.square(plain[blob]).mean())
+        assert 0 < error < 0.02, (blob, error)
