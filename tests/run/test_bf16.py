@@ -16,6 +16,7 @@ from boxpresso.graph.graph import BFLOAT16, LAST
 from boxpresso.layers.core.lowering import bf16_available
 from boxpresso.layers.dense import lowerings
 from boxpresso.proto import parse_net
+from boxpresso.summary import summarise_plan
 
 pytestmark = pytest.mark.skipif(not bf16_available(open_device("cpu")), reason="this CPU does not multiply bfloat16")
 ULP = 2.0**-8  # half of a unit in the last place, of 1
@@ -413,6 +414,28 @@ def test_which_values_are_in_bfloat16():
         data(1, 8, 8, 8) + layer("p", "Pooling", "data", text="pooling_param { kernel_size: 3 }") + conv("a", "p", 8)
     )
     assert alone == {"p": LAST, "a": LAST}  # a pooling of floats is one of floats
+
+
+def test_a_summary_says_which_steps_and_turns_are_in_bfloat16():
+    text = (
+        data(1, 8, 8, 8)
+        + conv("a", "data", 8, "kernel_size: 1 group: 8")
+        + conv("b", "a", 4)
+        + layer("s", "Sigmoid", "b")
+    )
+    text += conv("c", "s", 8)
+    net = made(text)
+    net.forward(data=np.zeros((1, 8, 8, 8)))
+    ways = [row.what for row in summarise_plan(net).steps]
+    assert ways == [
+        "to bfloat16",
+        "depthwisebf16",
+        "convolutionbf16",
+        "elementwise",
+        "to bfloat16",
+        "convolutionbf16",
+        "to planes",
+    ]
 
 
 def test_large_rows_are_cut(monkeypatch):

@@ -342,14 +342,12 @@ class DepthwiseLowering(Lowering):
             weights = weights * scale[: after.channels, None]
         self.packed = self.device.empty((taps, -(-after.channels // VECTOR) * VECTOR), self.dtype)
         self.packed[:, : after.channels] = weights.T
-        self.lines = [self.split(v) for v in (weights.T, self.sums, self.slopes)] if self.three else []
+        self.lines = [self.split(v) for v in (weights.T, self.sums, self.slopes)] if self.three(after.channels) else []
 
-    @property
-    def three(self) -> bool:
+    def three(self, channels: int) -> bool:
         """Whether windows are done by whole lines of maps in bfloat16: of 3 x 3 neighbours, with strides 1 and 2, over channels
         that fill most of the lines."""
         same = self.window["kernel"] == (3, 3) and self.window["dilation"] == (1, 1)
-        channels = self.after.channels
         full = -channels % (2 * VECTOR) <= channels // 2
         return self.takes != "last" and same and max(self.window["stride"]) <= 2 and full
 
@@ -359,14 +357,19 @@ class DepthwiseLowering(Lowering):
             return None
         channels = self.after.channels
         rows = np.ascontiguousarray(values[..., :channels], self.dtype).reshape(-1, channels)
-        room = -(-channels // (2 * VECTOR)) * 2 * VECTOR
-        result = self.device.empty((len(rows), room), self.dtype)
-        POINTWISE_BF16.on(self.device).split_bf16(len(rows), rows, result, channels, room)
+        result: AnyArray = self.device.empty((len(rows), self.room(channels)), self.dtype)
+        POINTWISE_BF16.on(self.device).split_bf16(len(rows), rows, result, channels, self.room(channels))
         return result
+
+    @staticmethod
+    def room(channels: int) -> int:
+        """Numbers of a row for so many channels."""
+        return -(-channels // (2 * VECTOR)) * 2 * VECTOR
 
     def packs(self, bottom: Last, top: Last, halved: bool) -> tuple[str, int]:
         taps = self.window["kernel"][0] * self.window["kernel"][1]
-        return "plain", taps * -(-top.channels // VECTOR) * VECTOR * self.dtype.itemsize
+        lines = self.room(top.channels) if self.three(top.channels) else 0
+        return "plain", taps * (-(-top.channels // VECTOR) * VECTOR + lines) * self.dtype.itemsize
 
     def record(self, chain: Chain, bottoms: Sequence[Last], top: Last, addend: Last | None) -> None:
         bottom = bottoms[0]
@@ -379,8 +382,8 @@ class DepthwiseLowering(Lowering):
         )  # fmt: skip
         where = layout(kernels, bottom, top, addend, self.after.activation)
         rows, other = top.images * top.height, addend.memory if addend else None
-        if self.three and by_type(top)[0] is not None:
-            room = self.lines[0].shape[-1]
+        if self.lines and by_type(top)[0] is not None:
+            room = self.room(top.channels)
             chain.add(
                 kernels.depthwise_three_bf16, rows, bottom.memory, *self.lines, other, top.memory, sizes, where, room
             )

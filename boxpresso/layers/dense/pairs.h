@@ -7,7 +7,7 @@
 
 #if BF16
 typedef int Pair __attribute__((aligned(2), may_alias));  // two neighbours of a map
-constexpr int DEEP_PAIRS = DEEP / 2;  // of a sum that are done before the next rows: a panel of so many stays in the first cache
+constexpr int DEEP_PAIRS = 256;  // of a sum that are done before the next rows
 
 // Where whole sums go: a map in bfloat16 or as floats, the one of the two that is there, and what is done with them before.
 struct Target {
