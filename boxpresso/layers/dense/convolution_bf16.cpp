@@ -26,6 +26,12 @@ KERNEL pack_bf16(int n, const Real* weights, const Real* scale, int* packed, int
   }
 }
 
+// How places and filters are cut into blocks, which Python fills in: `high` rows of `wide` places (above 1, all places of a row), and the
+// panels into `across`. band: whether pixels are brought together.
+struct Cut {
+  int high, wide, across, band;
+};
+
 #if BF16
 
 // The pixels under the windows of `rows` rows of `wide` places, with their padding, as pairs: `each` of a pixel beside each other, or
@@ -112,12 +118,12 @@ struct Band {
 #endif
 
 // map = activation(filters * image + bias + other). The image is in bfloat16, or planes of floats; the map in bfloat16, or floats:
-// the one of the two that is there. packed: from pack_bf16. n: images x groups x blocks of `high` rows of `wide` places x cuts of the
-// panels into `across`. With `high` above 1 all places of a row are in a block. band: whether pixels are brought together.
+// the one of the two that is there. packed: from pack_bf16. n: images x groups x blocks of places x cuts of the panels.
 KERNEL convolve_bf16(int n, const bfloat16* image, const Real* planes, const int* packed, const Real* bias, const Real* slopes,
-                     const bfloat16* other, bfloat16* map, Real* floats, Geometry geometry, Layout layout, int high, int wide,
-                     int across, int band) {
+                     const bfloat16* other, bfloat16* map, Real* floats, Geometry geometry, Layout layout, Cut cut) {
 #if BF16
+  const int high = cut.high, wide = cut.wide, across = cut.across;
+  const bool band = cut.band;
   const Window g(geometry);
   const int channels = g.group_channels(), filters = g.group_maps(), each = (channels + 1) / 2, pairs = each * g.taps();
   const int down = (g.out_height + high - 1) / high, beside = (g.out_width + wide - 1) / wide;
@@ -130,10 +136,10 @@ KERNEL convolve_bf16(int n, const bfloat16* image, const Real* planes, const int
   const int deep = (pairs + pieces * unit - 1) / (pieces * unit) * unit;
   Real* partial = scratch(3, Count(high) * wide * 3 * LANES + 3 * LANES * 12);
   BLOCK_LOOP(block, n) {
-    const int cut = block % across, at_x = block / across % beside, at_y = block / across / beside % down;
+    const int part = block % across, at_x = block / across % beside, at_y = block / across / beside % down;
     const int product = block / across / beside / down, group = product % g.group, number = product / g.group;
     const int y0 = at_y * high, x0 = at_x * wide, rows = min(high, g.out_height - y0), columns = min(wide, g.out_width - x0);
-    const int begin = panels.count * cut / across, end = panels.count * (cut + 1) / across, f0 = group * filters;
+    const int begin = panels.count * part / across, end = panels.count * (part + 1) / across, f0 = group * filters;
     const int* weights = packed + (long long)group * panels.vectors * LANES * pairs;
     const Epilogue e(layout, bias ? bias + f0 : nullptr, slopes ? slopes + f0 : nullptr, nullptr);
     const long long place = (long long)y0 * g.out_width + x0;

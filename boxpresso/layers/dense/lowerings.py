@@ -537,30 +537,21 @@ class ConvolutionBf16(ConvolutionLowering):
         else:
             high, wide = self.block(height, width, images, bottom.channels // self.group)
         blocks = images * self.group * -(-height // high) * -(-width // wide) * across
+        sizes = self.geometry(PLAIN_BF16, bottom, top, place)
+        packed = self.filters("bf16", bottom.channels, self.taps)
         self.launch(
-            chain,
-            blocks,
-            bottom,
-            top,
-            addend,
-            self.geometry(PLAIN_BF16, bottom, top, place),
-            self.taps,
-            high,
-            wide,
-            across,
-            direct,
+            chain, blocks, bottom, top, addend, sizes, packed, high=high, wide=wide, across=across, band=int(not direct)
         )
 
     def launch(
-        self, chain: Chain, blocks: int, bottom: Last, top: Last, addend: Last | None, sizes: Any, taps: int, high: int,
-        wide: int, across: int, direct: bool,
+        self, chain: Chain, blocks: int, bottom: Last, top: Last, addend: Last | None, sizes: Any, packed: AnyArray,
+        **cut: int,
     ) -> None:  # fmt: skip
-        """Appends the launch."""
-        packed = self.filters("bf16", bottom.channels, taps)
+        """Appends the launch; cut: the fields of convolution_bf16.cpp's Cut."""
         chain.add(
             PLAIN_BF16.convolve_bf16, blocks, *by_type(bottom), packed, self.sums, self.slopes,
             addend.memory if addend else None, *by_type(top), sizes,
-            layout(PLAIN_BF16, bottom, top, addend, self.after.activation), high, wide, across, int(not direct),
+            layout(PLAIN_BF16, bottom, top, addend, self.after.activation), PLAIN_BF16.struct("Cut", **cut),
         )  # fmt: skip
 
 
@@ -587,8 +578,7 @@ class InnerProductBf16(ConvolutionBf16):
         high, across = cut(top.images, top.channels, 1, self.device.workers)
         left, row, other = of_images(bottom), of_images(top), of_images(addend) if addend else None
         packed = self.filters("bf16", bottom.channels, bottom.places)
-        chain.add(
-            PLAIN_BF16.convolve_bf16, -(-top.images // high) * across, *by_type(bottom), packed, self.sums, self.slopes,
-            addend.memory if addend else None, *by_type(top), row_geometry(PLAIN_BF16, left, row),
-            layout(PLAIN_BF16, left, row, other, self.after.activation), 1, high, across, int(left.channels % 2),
-        )  # fmt: skip
+        sizes, blocks = row_geometry(PLAIN_BF16, left, row), -(-top.images // high) * across
+        self.launch(
+            chain, blocks, left, row, other, sizes, packed, high=1, wide=high, across=across, band=left.channels % 2
+        )
