@@ -270,6 +270,8 @@ CASES: list[Case] = [
     Case("DetectionOutput", f"detection_output_param {{ {SSD} }}", "n 4*k, n 2*k, 1 2 4*k", down=None, listed="n"),
     Case("MultiBoxLoss", "multibox_loss_param { num_classes: 2 }", "n 4*k, n 2*k, 1 2 4*k, 0: 1 1 0 8", 1, "TRAIN",
          (0, 1)),
+    Case("MultiBoxLoss", "multibox_loss_param { num_classes: 2 }", "n 4*k, n 2*k, 1 2 4*k, 0: 1 1 0 8, n 2*k, n 4*k", 1,
+         "TRAIN", (0, 1)),
     Case("FrcnnOutput", "", "k 3, k 12, 0: k 5, 1 2", down=None, listed=""),
     Case("InclinedProposalTarget", BOXES, "0: k 5, n 5, n 9", 8, "TRAIN", None, "n"),
     Case("MaskProposalTarget", 'python_param { param_str: "{num_classes: 3, out_size: 5}" }',
