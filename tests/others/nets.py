@@ -10,11 +10,12 @@ was written without them. At most MOST nets of each project are taken, evenly ov
 count once. Each net is built in its phases in a process of its own, with SECONDS of time and BYTES of memory, twice where it must:
 
 1. as it is, without its data: a net that builds is "built";
-2. where it stops at a shape that no layer's field gives, with the sizes that its data would have, as far as the project itself
-   says them: those of an Input of the same name in another prototxt of the project that shares half of its layers' names. Such a
-   net is "sized".
+2. where it stops at a Python layer whose module is in the project, with the project's modules allowed, as `--python-layers` does,
+   and found: such a net is "own". Modules of strangers do what they like: run this where that does no harm;
+3. where it stops elsewhere, with the sizes that its data would have, as far as the project itself says them: those of an Input of
+   the same name in another prototxt of the project that shares half of its layers' names. Such a net is "sized".
 
-A Python layer of the project's own makes a net "python"; it is not run. What else stops a net is written down with its reason.
+A Python layer whose module is not in the project makes a net "python". What else stops a net is written down with its reason.
 SCRATCH/HALF.json has the rows.
 """
 
@@ -38,21 +39,27 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests"), str(Path(__file__).parent)]
 
 import corpus  # noqa: E402
 import survey  # noqa: E402
-from run import blobs  # noqa: E402
+from run import blobs, export  # noqa: E402
 
 from boxpresso import BoxpressoError, Net  # noqa: E402
+from boxpresso.caffe import importing  # noqa: E402
 from boxpresso.graph.prepare import select  # noqa: E402
 from boxpresso.proto import NetParameter, read_net  # noqa: E402
 
 MOST, SECONDS, BYTES, LARGE = 15, 60.0, 7 << 30, 1 << 20
 ENDINGS = (".prototxt", ".pt", ".prototxt.txt")
 LAYERS = re.compile(rb"^\s*layers?\s*\{", re.MULTILINE)
-PYTHON = "which was not allowed"
+PYTHON = re.compile(r"Python module '([\w.]+)', which was not allowed")
 Shapes = dict[str, tuple[int, ...]]
+BUILT = {  # outcomes of nets that build, and what of them and those before them the table says
+    "built": "build without their data",
+    "own": "build so or with Python layers of their own allowed",
+    "sized": "build so or with sizes that their project says",
+}
 
 
 class Row(NamedTuple):
-    """One net in one phase. outcome: "built", "sized", "python", "stopped", or "unread" for one that does not parse."""
+    """One net in one phase. outcome: "built", "own", "sized", "python", "stopped", or "unread" for one that does not parse."""
 
     project: str
     commit: str
@@ -128,12 +135,23 @@ def sizes(net: NetParameter, phase: str, path: Path) -> Iterator[tuple[str, Shap
         yield name, shapes
 
 
-def build(path: Path, phase: str, net: NetParameter) -> tuple[str, str]:
-    """The outcome and the reason of one net in one phase."""
-    result = survey.check(path, phase, forward=False)
+def provide(module: str, files: Path) -> bool:
+    """Makes a module of a project importable, the one nearest its top; whether there is one."""
+    places = sorted(files.rglob(module.replace(".", "/") + ".py"), key=lambda path: len(path.parts))
+    if places:
+        sys.path.insert(1, str(places[0].parents[module.count(".")]))
+    return bool(places)
+
+
+def build(path: Path, phase: str, net: NetParameter, files: Path) -> tuple[str, str]:
+    """The outcome and the reason of one net in one phase; files: where those of its project lie."""
+    result, modules = survey.check(path, phase, forward=False), []
+    while (asked := PYTHON.search(result.reason)) and asked[1] not in modules and provide(asked[1], files):
+        modules.append(asked[1])
+        result = survey.check(path, phase, forward=False, python_layers=modules)
     if not result.reason:
-        return "built", ""
-    if PYTHON in result.reason:
+        return ("own", f"with {', '.join(modules)}") if modules else ("built", "")
+    if asked:
         return "python", result.reason
     for name, shapes in sizes(net, phase, path):
         try:
@@ -147,7 +165,7 @@ def build(path: Path, phase: str, net: NetParameter) -> tuple[str, str]:
     return "stopped", result.reason
 
 
-def apart(path: Path) -> Iterator[tuple[str, str, str]]:
+def apart(path: Path, files: Path) -> Iterator[tuple[str, str, str]]:
     """Phase, outcome and reason of a net, built in a process of its own."""
     reader, writer = os.pipe()
     child = os.fork()
@@ -159,6 +177,7 @@ def apart(path: Path) -> Iterator[tuple[str, str, str]]:
             def tell(*words: str) -> None:
                 print(json.dumps(words), file=out, flush=True)
 
+            importing.install()
             try:
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")
@@ -169,7 +188,7 @@ def apart(path: Path) -> Iterator[tuple[str, str, str]]:
                 os._exit(0)
             tell(*phases)
             for phase in phases:
-                tell(phase, *build(path, phase, net))
+                tell(phase, *build(path, phase, net, files))
         os._exit(0)
     os.close(writer)
     with os.fdopen(reader) as lines:
@@ -187,8 +206,9 @@ def count(projects: Sequence[Path], work: Path, known: set[str]) -> Iterator[Row
     """The rows of all nets of the projects."""
     for project in projects:
         folder, commit = nets(project, work, known)
+        files, _ = export(project, work / "files")
         for path in sorted((folder / "taken").glob("*")):
-            for phase, outcome, reason in apart(path):
+            for phase, outcome, reason in apart(path, files):
                 words = " ".join(reason.split()).replace(str(path), path.name)
                 yield Row(name_of(project), commit, path.name.replace("__", "/"), phase, outcome, words)
 
@@ -197,14 +217,15 @@ def table(rows: Sequence[Row]) -> Iterator[str]:
     """The counts, in the form of docs/compatibility.md."""
     for phase in ("TEST", "TRAIN"):
         kinds = Counter(row.outcome for row in rows if row.phase == phase)
-        whole, built = sum(kinds.values()), kinds["built"]
-        own, sized = whole - kinds["python"], built + kinds["sized"]
-        yield f"{phase}: {built} of {whole} build ({100 * built / max(1, whole):.0f} %), {sized} with sizes of their project"
-        yield f"    {kinds['python']} have Python layers of their own; of the {own} others {sized} ({100 * sized / max(1, own):.0f} %)"
+        whole, good = sum(kinds.values()), 0
+        for outcome, words in BUILT.items():
+            good += kinds[outcome]
+            yield f"{phase}: {good} of {whole} {words} ({100 * good / max(1, whole):.1f} %)"
+        yield f"{phase}: {kinds['python']} have a Python layer that the project lacks"
     yield f"do not parse: {sum(row.phase == 'READ' for row in rows)}"
     for project in sorted({(row.project, row.commit) for row in rows}):
         own_rows = [row for row in rows if row.project == project[0]]
-        good = sum(row.outcome in ("built", "sized") for row in own_rows)
+        good = sum(row.outcome in BUILT for row in own_rows)
         yield f"| {project[0]} | {project[1]} | {len(own_rows)} | {good} |"
 
 
