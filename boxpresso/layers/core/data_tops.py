@@ -207,6 +207,8 @@ def python_tops(param: LayerParameter) -> list[Top]:
     result = []
     for i, name in enumerate(param.top):
         one = by_name(name, batch, (3, height, width), classes, 6 if rotated else 5)
+        if name == "labels" and "rois" not in param.top:  # of images, or of their pixels
+            one = Top((batch,), "class", False)
         if one is None and (name in ("label", "sem", "geo", "class") or ("label" in name and i)):
             one = Top((batch, 1, height, width), "class", False)
         if one is None:

@@ -302,11 +302,12 @@ class MultiBoxLoss(
         """The priors (N, P, 4) as the locations of the first step move them, or None without such a bottom."""
         if len(bottom) < 6:
             return None
-        return self.device.part(self.decode(bottom, bottom[5], 1), 0, (self.batch, self.priors, 4))
+        boxes: AnyArray = self.device.part(self.decode(bottom, bottom[5], 1), 0, (self.batch, self.priors, 4))
+        return boxes
 
     def decode(self, bottom: list[Blob], locations: Blob, classes: int) -> AnyArray:
         """The boxes (N, P, classes, 4) of locations relative to the priors."""
-        boxes = self.device.empty((self.batch, self.priors, classes, 4), self.dtype)
+        boxes: AnyArray = self.device.empty((self.batch, self.priors, classes, 4), self.dtype)
         self.kernels.multibox_decode(
             boxes.size // 4, locations.data, bottom[2].data, self.variances(bottom), boxes, self.priors, classes,
             self.coding,

@@ -286,3 +286,45 @@ def test_frames_that_are_channels_stay_so():
     net = Net(parse_net(text), data="shapes", device="cpu", lazy=True)
     assert net.blobs["data"].shape == (2, 12, 8, 8)
     assert net.blobs["c"].shape == (2, 1, 2, 6, 6)
+
+
+PAIR = """layer {{ name: "d" type: "Python" top: "image" top: "words" top: "label" python_param {{ module: "own" layer: "Own" }} }}
+    layer {{ name: "a" type: "Convolution" bottom: "image" top: "a" convolution_param {{ num_output: 4 kernel_size: 3 stride: 4 }} }}
+    layer {{ name: "b" type: "Convolution" bottom: "words" top: "b"
+        convolution_param {{ num_output: 4 kernel_size: {kernel} stride: 2 }} }}
+    layer {{ name: "j" type: "{type}" bottom: "{first}" bottom: "{second}" top: "j" }}"""
+
+
+@pytest.mark.parametrize("type", ["Concat", "Eltwise"])
+@pytest.mark.parametrize("order", [("a", "b"), ("b", "a")])
+def test_images_take_the_size_with_which_they_join(type, order):
+    text = PAIR.format(kernel=1, type=type, first=order[0], second=order[1])
+    net = Net(parse_net(text), data="shapes", device="cpu", lazy=True)
+    assert net.blobs["a"].shape[2:] == net.blobs["b"].shape[2:] == net.blobs["j"].shape[2:]
+
+
+def test_images_that_no_size_joins_stay_as_they_are():
+    text = PAIR.format(kernel=1, type="Concat", first="a", second="b")
+    with pytest.raises(LayerError, match="may differ from bottom 0"):  # the image is the same
+        Net(
+            parse_net(text.replace("words", "image").replace('top: "image" top: "image"', 'top: "image"')),
+            data="shapes",
+        )
+    told = {"image": (1, 3, 224, 224), "words": (1, 3, 224, 224)}
+    with pytest.raises(LayerError, match="may differ from bottom 0"):  # a caller's word counts
+        Net(parse_net(text), data=told, device="cpu", lazy=True)
+    along = text.replace('top: "j"', 'top: "j" concat_param { axis: 2 }')
+    with pytest.raises(LayerError, match="may differ from bottom 0"):
+        Net(parse_net(along), data="shapes", device="cpu", lazy=True)
+
+
+def test_labels_and_boxes_of_python_layers():
+    """`labels` beside regions are theirs, else of images or pixels; rows that a Slice parts are rows."""
+    text = """layer { name: "d" type: "Python" top: "data" top: "labels" top: "gt_body"
+            python_param { module: "own" layer: "Own" param_str: "{'batch_size': 2}" } }
+        layer { name: "s" type: "Slice" bottom: "gt_body" top: "box" top: "class" slice_param { axis: 1 slice_point: 4 } }
+        layer { name: "c" type: "Convolution" bottom: "data" top: "c" convolution_param { num_output: 3 kernel_size: 1 } }
+        layer { name: "l" type: "SoftmaxWithLoss" bottom: "c" bottom: "labels" top: "l" }"""
+    net = Net(parse_net(text), data="shapes", device="cpu", lazy=True)
+    assert net.blobs["labels"].shape == (2, 1, *net.blobs["data"].shape[2:])
+    assert (net.blobs["box"].shape[1:], net.blobs["class"].shape[1:]) == ((4,), (1,))
