@@ -91,7 +91,11 @@ def small(net: NetParameter, phase: str) -> tuple[NetParameter, dict[str, tuple[
             if getattr(each, "batch_size", 0) == image[0]:
                 each.batch_size = BATCH
                 sized.update(layer.top)  # shapes that no field tells are left to the layers that read them
-    shapes = {name: (BATCH, *top.shape[1:]) for name, top in tops.items() if top.shape[:1] == image[:1]}
+    shapes = {
+        name: (BATCH, *top.shape[1:])
+        for name, top in tops.items()
+        if top.shape[:1] == image[:1] and (top.certain or top.role == "image")
+    }
     return fewer, {name: shape for name, shape in shapes.items() if name not in sized}
 
 

@@ -126,9 +126,9 @@ class Sources:
                 sides = map(max, top.shape[2:], kernel_over(net, layer.top[i]))
                 tops[i] = Top((*top.shape[:2], *sides), top.role, False)
         for i, top in enumerate(tops):  # rows of boxes, which a Slice parts from what stands behind them
-            parts = sliced(net, layer.top[i])
-            if layer.type == "Python" and top.role == "image" and parts > 4 and layer.top[i].startswith("gt"):
-                tops[i] = Top((OBJECTS, parts), "numbers", False)
+            points = slice_points(net, layer.top[i])
+            if layer.type == "Python" and top.role == "image" and points and layer.top[i].startswith("gt"):
+                tops[i] = Top((OBJECTS, points[-1] + 1), "numbers", False)
         for i, top in enumerate(tops):  # several labels of an image, which a Slice parts
             if top.role == "class" and len(top.shape) == 1 and (parts := sliced(net, layer.top[i])):
                 tops[i] = Top((*top.shape, parts), top.role)
@@ -174,9 +174,14 @@ class Sources:
                 if bottoms[0] in self.origin:
                     self.origin[name] = self.origin[bottoms[0]]
             return
-        labelled = Trait.CLASS_LABELS in traits
         if len(bottoms) < 2:
             return
+        if Trait.REGIONS in traits and self.resizable(top := self.origin.get(bottoms[1], "")):
+            self.tops[top] = Top((REGIONS, 5), "rois", False)
+            blobs[top].reshape(REGIONS, 5)
+            changed()
+            return
+        labelled = Trait.CLASS_LABELS in traits
         known_rows, rows = labelled or Trait.COMPARES in traits, blobs[bottoms[0]].shape
         for at, name in enumerate(bottoms[1:], 1):
             top = self.origin.get(name)
@@ -325,14 +330,19 @@ def kernel_over(net: NetParameter, blob: str) -> tuple[int, int]:
     return max(side[0] for side in sides), max(side[1] for side in sides)
 
 
-def sliced(net: NetParameter, blob: str) -> int:
-    """The channels that a Slice of a blob asks for: two, for the pairs of a siamese net; 0 where none does."""
+def slice_points(net: NetParameter, blob: str) -> list[int]:
+    """The channels at which a Slice parts a blob; empty where none does."""
     for layer in net.layer:
         p = layer.slice_param
         if layer.type == "Slice" and blob in layer.bottom and (p.axis == 1 or p.slice_dim == 1) and p.slice_point:
-            points = [0, *p.slice_point]
-            return int(2 * points[-1] - points[-2])
-    return 0
+            return list(map(int, p.slice_point))
+    return []
+
+
+def sliced(net: NetParameter, blob: str) -> int:
+    """The channels that a Slice of a blob asks for: two, for the pairs of a siamese net; 0 where none does."""
+    points = [0, *slice_points(net, blob)]
+    return 2 * points[-1] - points[-2] if points[1:] else 0
 
 
 def rows_of_regions(net: NetParameter, tops: Sequence[Top]) -> int:

@@ -11,7 +11,7 @@ count once. Each net is built in its phases in a process of its own, with SECOND
 
 1. as it is, without its data: a net that builds is "built";
 2. where it stops at a Python layer whose module is in the project, with the project's modules allowed, as `--python-layers` does,
-   and found: such a net is "own". Modules of strangers do what they like: run this where that does no harm;
+   and converted from Python 2, as `python -m boxpresso.caffe` does: such a net is "own". Modules of strangers do what they like: run this where that does no harm;
 3. where it stops elsewhere, with the sizes that its data would have, as far as the project itself says them: those of an Input of
    the same name in another prototxt of the project that shares half of its layers' names. Such a net is "sized".
 
@@ -42,7 +42,7 @@ import survey  # noqa: E402
 from run import blobs, export  # noqa: E402
 
 from boxpresso import BoxpressoError, Net  # noqa: E402
-from boxpresso.caffe import importing  # noqa: E402
+from boxpresso.caffe import importing, python2  # noqa: E402
 from boxpresso.graph.prepare import select  # noqa: E402
 from boxpresso.proto import NetParameter, read_net  # noqa: E402
 
@@ -178,6 +178,7 @@ def apart(path: Path, files: Path) -> Iterator[tuple[str, str, str]]:
                 print(json.dumps(words), file=out, flush=True)
 
             importing.install()
+            python2.install()
             try:
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")

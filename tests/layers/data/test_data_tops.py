@@ -328,3 +328,12 @@ def test_labels_and_boxes_of_python_layers():
     net = Net(parse_net(text), data="shapes", device="cpu", lazy=True)
     assert net.blobs["labels"].shape == (2, 1, *net.blobs["data"].shape[2:])
     assert (net.blobs["box"].shape[1:], net.blobs["class"].shape[1:]) == ((4,), (1,))
+
+
+def test_what_pools_regions_tells_them():
+    text = """layer { name: "d" type: "Python" top: "data" top: "boxes" python_param { module: "own" layer: "Own" } }
+        layer { name: "p" type: "ROIPooling" bottom: "data" bottom: "boxes" top: "p" roi_pooling_param { pooled_h: 2 pooled_w: 3 } }"""
+    net = Net(parse_net(text), data="shapes", device="cpu")
+    assert net.blobs["boxes"].shape[1:] == (5,)
+    assert net.blobs["p"].shape[1:] == (3, 2, 3)
+    assert np.isfinite(net.forward()["p"]).all()
