@@ -42,7 +42,7 @@ import survey  # noqa: E402
 from run import blobs, export  # noqa: E402
 
 from boxpresso import BoxpressoError, Net  # noqa: E402
-from boxpresso.caffe import importing, python2  # noqa: E402
+from boxpresso.caffe import importing, legacy, python2  # noqa: E402
 from boxpresso.graph.prepare import select  # noqa: E402
 from boxpresso.proto import NetParameter, read_net  # noqa: E402
 
@@ -179,6 +179,7 @@ def apart(path: Path, files: Path) -> Iterator[tuple[str, str, str]]:
 
             importing.install()
             python2.install()
+            legacy.install()
             try:
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")
