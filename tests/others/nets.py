@@ -39,7 +39,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests"), str(Path(__file__).parent)]
 
 import corpus  # noqa: E402
 import survey  # noqa: E402
-from run import blobs, export  # noqa: E402
+from run import blobs, export, name_of  # noqa: E402
 
 from boxpresso import BoxpressoError, Net  # noqa: E402
 from boxpresso.caffe import importing, legacy, python2  # noqa: E402
@@ -96,12 +96,6 @@ def nets(project: Path, work: Path, known: set[str]) -> tuple[Path, str]:
         to.parent.mkdir(parents=True, exist_ok=True)
         to.write_bytes(data)
     return folder, commit
-
-
-def name_of(project: Path) -> str:
-    """OWNER/NAME of a git folder OWNER+NAME, OWNER+NAME/repo or .../.git."""
-    parts = [part for part in project.parts if "+" in part]
-    return (parts[-1] if parts else project.name).replace("+", "/", 1)
 
 
 def inputs(net: NetParameter) -> Shapes:

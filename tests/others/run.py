@@ -112,10 +112,15 @@ def blobs(project: Path, wanted: Callable[[str, int], bool]) -> tuple[str, Itera
     return ask("rev-parse", "--short", "HEAD").strip(), read()
 
 
+def name_of(project: Path) -> str:
+    """OWNER/NAME of a git folder OWNER+NAME, OWNER+NAME/repo or .../.git."""
+    parts = [part for part in project.parts if "+" in part]
+    return (parts[-1] if parts else project.name).replace("+", "/", 1)
+
+
 def export(project: Path, work: Path) -> tuple[Path, str]:
     """The files of a project below `work`, but for large ones, and its commit."""
-    name = project.parent.name if project.name in (".git", "repo") else project.name
-    to = work / name.replace("/", "+")
+    to = work / name_of(project).replace("/", "+")
     commit, files = blobs(project, lambda path, size: size <= LARGE)
     if not to.exists():
         for inside, data in files:
@@ -220,7 +225,7 @@ def run(script: Path, work: Path, seconds: int = SECONDS) -> Result:
     inside = str(script.relative_to(work))
     environment = {
         **os.environ,
-        "PYTHONPATH": str(ROOT),
+        "PYTHONPATH": os.pathsep.join([str(ROOT), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]),
         "MPLBACKEND": "Agg",
         "BOXPRESSO_DEVICE": "cpu",
         "HOME": str(work),
