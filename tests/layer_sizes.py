@@ -114,6 +114,8 @@ CASES: list[Case] = [
     Case("FcRistretto", 'inner_product_param { num_output: 4 weight_filler { type: "gaussian" } } quantization_param { '
          "bw_params: 5 fl_params: 3 bw_layer_in: 6 fl_layer_in: 3 bw_layer_out: 8 fl_layer_out: 2 }",
          refused={"chw": "hold no elements"}),
+    Case("ConvLSTM", "lstm_conv_param { num_output: 2 kernel_size: 3 pad: 1 }", "k n c h w, 0: k n",
+         refused={"c": EMPTY, "hw": FIT}),
     Case("LSTM", RECURRENT, "n k c, n k", refused={"c": EMPTY}),
     Case("Lstm", 'lstm_param { num_output: 4 weight_filler { type: "uniform" } }', "n k c", refused={"c": EMPTY}),
     Case("LSTMUnit", "", "1 n c, 1 n 4*c, 1 n", tops=2, down=(0, 1)),

@@ -176,9 +176,9 @@ class Sources:
             return
         if len(bottoms) < 2:
             return
-        if Trait.REGIONS in traits and self.resizable(top := self.origin.get(bottoms[1], "")):
-            self.tops[top] = Top((REGIONS, 5), "rois", False)
-            blobs[top].reshape(REGIONS, 5)
+        if Trait.REGIONS in traits and self.resizable(regions := self.origin.get(bottoms[1], "")):
+            self.tops[regions] = Top((REGIONS, 5), "rois", False)
+            blobs[regions].reshape(REGIONS, 5)
             changed()
             return
         labelled = Trait.CLASS_LABELS in traits
