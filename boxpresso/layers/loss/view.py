@@ -25,7 +25,7 @@ class Views(Layer):
             f"needs {period} scores for each class, and at most one for background, got {self.length} a row",
         )
         self.period, self.background = period, self.length // period * period
-        self.plain = self.device.empty((self.batch,), self.dtype)
+        self.plain: AnyArray = self.device.empty((self.batch,), self.dtype)
 
     def without_kind(self, label: AnyArray) -> AnyArray:
         """The labels without 10000, which those of real images have on top."""

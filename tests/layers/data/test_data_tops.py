@@ -43,6 +43,10 @@ DATA = {  # the fields of a data layer, and the shapes of its tops
     "crop_width: 448 crop_height: 440 downsample_rate: 8 downsample_rate: 64 }": [(2, 3, 440, 448), (2, 6, 55, 56), (2, 6, 7, 7)],
     'type: "EvalData" top: "a" top: "b" top: "c" eval_data_param { short_size: 60 long_size: 100 }': [
         (1, 3, 100, 60), (3, 8, 1, 1), (1, 2, 1, 1)],
+    'type: "CPMData" top: "data" top: "label" cpmdata_param { batch_size: 2 } transform_param { stride: 8 crop_size_x: 48 '
+    "crop_size_y: 32 num_parts: 14 put_gaussian: true }": [(2, 4, 32, 48), (2, 30, 4, 6)],
+    'type: "CPMData" top: "data" top: "label" data_param { batch_size: 2 } cpm_transform_param { stride: 8 crop_size_x: 48 '
+    "crop_size_y: 32 num_parts: 56 np_in_lmdb: 17 }": [(2, 3, 32, 48), (2, 114, 4, 6)],
     'type: "Python" top: "data" top: "im_info" top: "gt_boxes" python_param { module: "rotation.rlayer" layer: "RoIDataLayer" }': [
         (1, 3, 576, 960), (1, 3), (3, 6)],
     'type: "Python" top: "data" top: "label" python_param { module: "voc_layers" layer: "SBDDSegDataLayer" }': [
