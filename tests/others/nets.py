@@ -45,6 +45,7 @@ from boxpresso import BoxpressoError, Net  # noqa: E402
 from boxpresso.caffe import importing, legacy, python2  # noqa: E402
 from boxpresso.graph.prepare import select  # noqa: E402
 from boxpresso.proto import NetParameter, read_net  # noqa: E402
+from boxpresso.proto.errors import OtherFileError  # noqa: E402
 
 MOST, SECONDS, BYTES, LARGE = 15, 60.0, 7 << 30, 1 << 20
 ENDINGS = (".prototxt", ".pt", ".prototxt.txt")
@@ -143,6 +144,11 @@ def build(path: Path, phase: str, net: NetParameter, files: Path) -> tuple[str, 
     while (asked := PYTHON.search(result.reason)) and asked[1] not in modules and provide(asked[1], files):
         modules.append(asked[1])
         result = survey.check(path, phase, forward=False, python_layers=modules)
+    if result.reason and not asked:  # ours stand in for some of its modules, which may differ
+        named = {layer.python_param.module for layer in net.layer if layer.type == "Python" and layer.bottom}
+        if own := [name for name in sorted(named) if name not in modules and provide(name, files)]:
+            all_own = survey.check(path, phase, forward=False, python_layers=[*modules, *own])
+            result, modules = (result, modules) if all_own.reason else (all_own, [*modules, *own])
     if not result.reason:
         return ("own", f"with {', '.join(modules)}") if modules else ("built", "")
     if asked:
@@ -179,6 +185,9 @@ def apart(path: Path, files: Path) -> Iterator[tuple[str, str, str]]:
                     warnings.simplefilter("ignore")
                     net = read_net(path)
                     phases = survey.phases(net)
+            except OtherFileError:  # a solver, say, with a net in it: not counted
+                tell("OTHER", "no net")
+                os._exit(0)
             except Exception as error:
                 tell("READ", "unread", f"{type(error).__name__}: {error}")
                 os._exit(0)
@@ -190,8 +199,10 @@ def apart(path: Path, files: Path) -> Iterator[tuple[str, str, str]]:
     with os.fdopen(reader) as lines:
         told = [json.loads(line) for line in lines]
     os.waitpid(child, 0)
-    if not told or told[0][1:2] == ["unread"]:
-        yield tuple(told[0]) if told else ("READ", "unread", "ended while it was read")
+    if not told or told[0][0] in ("READ", "OTHER"):
+        yield from (
+            [("READ", "unread", "ended while it was read")] if not told else [] if told[0][0] == "OTHER" else told
+        )
         return
     ended = {phase: (outcome, reason) for phase, outcome, reason in told[1:]}
     for phase in told[0]:
