@@ -180,7 +180,7 @@ CASES: list[Case] = [
     Case("Reduction", "reduction_param { operation: ASUM }"),
     Case("Reorg", "reorg_param { stride: 2 }", "n c 2*h 2*w"),
     Case("Tiling", "tiling_param { tile_dim: 2 }", "n 4*c h w"),
-    Case("ChannelScale", "", "n c h w, n 1 h w", down=(0, 1)),
+    Case("NormalizeChannels", "", tops=2), Case("ChannelScale", "", "n c h w, n 1 h w", down=(0, 1)),
     Case("Reshape", "reshape_param { shape { dim: 0 dim: 0 dim: -1 } }"),
     Case("Reverse", "reverse_param { axis: 1 }"),
     Case("ShuffleChannel", "shuffle_channel_param { group: 2 }"), Case("Silence", tops=0),

@@ -12,7 +12,7 @@ import numpy as np
 from ..data.plausible import fill
 from ..device import Blob
 from ..layers.core import Layer, Trait, traits_of
-from ..layers.core.data_tops import OBJECTS, REGIONS, Top, by_name, data_tops
+from ..layers.core.data_tops import OBJECTS, REGIONS, SPATIAL, Top, by_name, data_tops
 from ..proto import BoxpressoError, LayerParameter, ModelError, NetParameter, nearest
 
 Shapes = Mapping[str, Sequence[int]]
@@ -125,6 +125,10 @@ class Sources:
             if top.role == "image" and not top.certain and len(top.shape) == 4:
                 sides = map(max, top.shape[2:], kernel_over(net, layer.top[i]))
                 tops[i] = Top((*top.shape[:2], *sides), top.role, False)
+        if layer.type == "Data" and len(tops) == 1 and "label" in layer.top[0] and not tops[0].certain:
+            readers_here = {kind.lower() for kind in readers[0]}
+            if not readers_here & SPATIAL:  # labels that lie in a file of their own
+                tops = [Top((tops[0].shape[0], sliced(net, layer.top[0]) or 1, 1, 1), "class", False)]
         for i, top in enumerate(tops):  # rows of boxes, which a Slice parts from what stands behind them
             points = slice_points(net, layer.top[i])
             if layer.type == "Python" and top.role == "image" and points and layer.top[i].startswith("gt"):

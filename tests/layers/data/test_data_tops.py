@@ -341,3 +341,15 @@ def test_what_pools_regions_tells_them():
     assert net.blobs["boxes"].shape[1:] == (5,)
     assert net.blobs["p"].shape[1:] == (3, 2, 3)
     assert np.isfinite(net.forward()["p"]).all()
+
+
+def test_labels_in_a_file_of_their_own():
+    text = """layer { name: "d" type: "Data" top: "data" data_param { batch_size: 4 } transform_param { crop_size: 8 } }
+        layer { name: "l" type: "Data" top: "label" data_param { batch_size: 4 } }
+        layer { name: "s" type: "Slice" bottom: "label" top: "a" top: "b" top: "c" slice_param { slice_point: 1 slice_point: 2 } }
+        layer { name: "ip" type: "InnerProduct" bottom: "data" top: "ip" inner_product_param { num_output: 7 } }
+        layer { name: "x" type: "SoftmaxWithLoss" bottom: "ip" bottom: "b" top: "x" }
+        layer { name: "y" type: "Silence" bottom: "a" bottom: "c" }"""
+    net = Net(parse_net(text), data="shapes", device="cpu")
+    assert net.blobs["label"].shape == (4, 3, 1, 1)
+    assert np.isfinite(net.forward()["x"]).all()
