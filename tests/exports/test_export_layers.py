@@ -105,6 +105,8 @@ MANY = {  # layers that nothing was recorded of, and settings of others: the lay
     "interp": ('type: "Interp" interp_param { height: 13 width: 29 }', [IMAGE]),
     "interp with cut": ('type: "Interp" interp_param { zoom_factor: 2 pad_beg: -1 pad_end: -1 }', [IMAGE]),
     "tiling": ('type: "Tiling" tiling_param { tile_dim: 2 }', [IMAGE]),
+    "normalize channels": ('type: "Normalize" normalize_param {}', [IMAGE]),
+    "normalize channels by L1": ('type: "Normalize" normalize_param { normalize_type: "L1" }', [IMAGE]),
     "shuffle": ('type: "ShuffleChannel" shuffle_channel_param { group: 4 }', [IMAGE]),
     "reverse": ('type: "Reverse" reverse_param { axis: 1 axis: -1 }', [IMAGE]),
     "transpose": ('type: "Transpose" transpose_param { dim: 3 dim: 0 dim: 2 dim: 1 }', [IMAGE]),

@@ -1,15 +1,13 @@
 // normalize_channels.cu: the channels of each place divided by their length, and the gradients of both.
 #include "kernel.h"
 
-constexpr double EPSILON = 1e-6;
-
 DEVICE Real sign_of(Real x) { return Real(x > 0) - Real(x < 0); }
 
-// norm: of each place; absolute: the sum of magnitudes, else the root of the sum of squares.
-KERNEL channel_norms(int n, const Real* x, Real* norm, int channels, int inner, int absolute) {
+// norm: of each place; absolute: the sum of magnitudes, else the root of the sum of squares. added: to the sum.
+KERNEL channel_norms(int n, const Real* x, Real* norm, int channels, int inner, int absolute, Real added) {
   GRID_LOOP(i, n) {
     const Real* own = x + i / inner * channels * inner + i % inner;
-    double sum = EPSILON;
+    double sum = added;
     for (int c = 0; c < channels; ++c) {
       const double value = own[c * inner];
       sum += absolute ? abs(value) : value * value;

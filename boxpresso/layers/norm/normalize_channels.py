@@ -55,7 +55,7 @@ class NormalizeChannels(
     ([[0.6, 0.8]], [[5.0]])
     """
 
-    kernels = Kernels("normalize_channels.cu")
+    kernels, added = Kernels("normalize_channels.cu"), 1e-6  # to the sum
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.normalize_param
@@ -77,7 +77,7 @@ class NormalizeChannels(
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         x, norm, sizes = bottom[0].data, self.norm.data, (self.channels, self.inner)
-        self.kernels.channel_norms(self.norm.count, x, norm, *sizes, self.absolute)
+        self.kernels.channel_norms(self.norm.count, x, norm, *sizes, self.absolute, self.added)
         self.kernels.divide_channels(top[0].count, x, norm, top[0].data, *sizes)
         if len(top) > 1:
             top[1].data[...] = norm
