@@ -163,9 +163,10 @@ class ConvLSTM(
             convolution.blobs = [self.parameter(index, weights, fillers[0])]
             if biased:
                 convolution.blobs.append(self.parameter(index + 1, (4 * self.size,), fillers[1]))
+            convolution.param_propagate_down = [True] * len(convolution.blobs)
             index += len(convolution.blobs)
             self.plan(convolution, x, self.pre)
-        self.step_of_h.blobs = self.of_h.blobs
+        self.step_of_h.blobs, self.step_of_h.param_propagate_down = self.of_h.blobs, [False] * len(self.of_h.blobs)
         self.plan(self.step_of_h, one, self.hidden_parts)
         self.peepholes = range(index, index if self.debug.disable_hadamard else index + 3)
         for i in self.peepholes:

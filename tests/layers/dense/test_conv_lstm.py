@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from harness import Rig, check_gradient
 
+from boxpresso import Net
+from boxpresso.proto import parse_net
 from boxpresso.proto.errors import LayerError
 
 RNG = np.random.default_rng(5)
@@ -128,3 +130,17 @@ def test_sequences_of_other_shapes():
         Rig(f'type: "ConvLSTM" {CONV}', [X, CONT.T])
     with pytest.raises(LayerError, match="a first state, must be"):
         Rig(f'type: "ConvLSTM" {CONV} {EXPOSED}', [X, CONT, X[:1], X[:1]], tops=3)
+
+
+def test_a_net_trains():
+    """In a net, which counts its memory, and with W_h that does not learn."""
+    text = f"""layer {{ name: "x" type: "Input" top: "x" input_param {{ shape {{ dim: [3, 2, 2, 4, 5] }} }} }}
+        layer {{ name: "cont" type: "Input" top: "cont" input_param {{ shape {{ dim: [3, 2] }} }} }}
+        layer {{ name: "l" type: "ConvLSTM" bottom: "x" bottom: "cont" top: "h" param {{}} param {{ lr_mult: 0 }} {CONV} }}
+        layer {{ name: "loss" type: "Reduction" bottom: "h" top: "loss" loss_weight: 1 }}"""
+    net = Net(parse_net(text), phase="TRAIN", device="cpu", seed=1)
+    net.forward(x=X, cont=CONT)
+    net.backward()
+    diffs = [np.asarray(blob.diff) for blob in net.params["l"]]
+    assert [diff.any() for diff in diffs] == [True, False, True, True, True, True]
+    assert net.memory.total > 0
