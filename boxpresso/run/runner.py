@@ -442,7 +442,7 @@ class Runner:
         self.computed.update((v, blob) for v, blob in zip(self.writes[i], self.ran_once[i]) if blob is not None)
 
     def run_layers(self, end: int) -> None:
-        """Runs the layers before `end` by themselves again, but for those that give data or run once a forward."""
+        """Runs the layers before `end` by themselves again, but for those that give other data or run once a forward."""
         self.counted(None)
         for i in range(end):
             if i in self.ran_once:
@@ -450,7 +450,7 @@ class Runner:
                     if made is not None:
                         blob.reshape(*made.shape)
                         blob.copy_data(made)
-            elif self.source.layers[i].param.bottom:
+            elif self.source.layers[i].param.bottom or Trait.CONSTANT in self.source.layers[i].traits:
                 self.source.forward(i)
 
     def run_on(self, last: int) -> None:

@@ -1,4 +1,4 @@
-// pyramid_device.cu: regions (image, xmin, ymin, xmax, ymax) sorted by the level of a feature pyramid that their size belongs to, on the
+// pyramid_choice.cu: regions (image, xmin, ymin, xmax, ymax) sorted by the level of a feature pyramid that their size belongs to, on the
 // device. order.cu lists the regions of each level, in their order, at start[level] and on.
 #include "kernel.h"
 

@@ -9,16 +9,16 @@ import numpy as np
 
 from ...device import UNFUSED, Blob, Kernels
 from ..core import Layer
-from . import device_choice, suppress
-from .device_choice import DeviceChoice
+from . import choice, suppress
+from .choice import Choice
 from .fields import Deviation
-from .order import MOST_ROWS, Order, sortable
+from .order import Order
 
-kernels = Kernels(Path(__file__).with_name("frcnn_device.cu"), UNFUSED)
-FILES = kernels, *device_choice.FILES
+kernels = Kernels(Path(__file__).with_name("frcnn_choice.cu"), UNFUSED)
+FILES = kernels, *choice.FILES
 
 
-class DeviceFrcnn(DeviceChoice):
+class FrcnnChoice(Choice):
     """The choice of a FrcnnOutput layer on its device.
 
     Parameters
@@ -39,11 +39,11 @@ class DeviceFrcnn(DeviceChoice):
 
     def reshape(self, count: int, columns: int, classes: int, boxes: int) -> None:
         """Takes the sizes of the bottoms, and counts the detections that there can be."""
-        self.count, self.classes, self.rows = count, classes, 0
+        self.count, self.classes = count, classes
         rows = (classes - 1) * count if self.keep < 0 else min(self.keep, (classes - 1) * count)
-        if not sortable(classes, count) or rows + 2 > MOST_ROWS:
+        self.count_rows(classes, count, rows, 2)
+        if not self.rows:
             return
-        self.rows = rows
         self.regions = kernels.struct(
             "Regions", rows=count, columns=columns, classes=classes, boxes=boxes, most=count, all=rows,
             mean=self.deviation.mean.tolist(), std=self.deviation.std.tolist(),

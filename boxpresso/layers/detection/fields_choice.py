@@ -7,17 +7,16 @@ from pathlib import Path
 
 import numpy as np
 
-from ...device import UNFUSED, AnyArray, Blob, Kernels
+from ...device import UNFUSED, Blob, Kernels
 from ..core import Layer
-from . import device_choice
-from .device_choice import DeviceRegions
-from .order import Order
+from . import choice
+from .choice import RegionChoice
 
-kernels = Kernels(Path(__file__).with_name("fields_device.cu"), UNFUSED)
-FILES = kernels, *device_choice.FILES
+kernels = Kernels(Path(__file__).with_name("fields_choice.cu"), UNFUSED)
+FILES = kernels, *choice.FILES
 
 
-class DeviceFields(DeviceRegions):
+class FieldsChoice(RegionChoice):
     """The choice of regions from the maps of a multi-scale proposal network.
 
     Parameters
@@ -63,8 +62,8 @@ class DeviceFields(DeviceRegions):
         """Launches all. offsets: one for each map of scores, or none where these have them in their last channels."""
         (far, wide), (mean, std) = self.bounds, self.deviation
 
-        def decode(boxes: AnyArray, best: Order) -> None:
-            bound = kernels.on(self.device)
+        def decode() -> None:
+            bound, best = kernels.on(self.device), self.best
             kernel = bound.group_boxes if offsets else bound.field_boxes
             for i, (_, channels, height, width) in enumerate(self.shapes):
                 maps = [blobs[i].data for blobs in (scores, offsets) if blobs]
@@ -73,6 +72,6 @@ class DeviceFields(DeviceRegions):
                     first=self.firsts[i], items=self.items, room=best.room, stride=self.strides[i], far=far, wide=wide,
                     mean=mean.tolist(), std=std.tolist(),
                 )  # fmt: skip
-                kernel(self.counts[i], *maps, self.sizes[i], boxes, best.values, fields, self.sure, self.side)
+                kernel(self.counts[i], *maps, self.sizes[i], self.boxes, best.values, fields, self.sure, self.side)
 
         self.choose(decode, top[0].data, top[1].data if len(top) > 1 else None, 6)

@@ -1,4 +1,4 @@
-"""Regions sorted by the level of a feature pyramid, by kernels alone; the host is told how many each level has."""
+"""Regions sorted by the level of a feature pyramid, by kernels; the host is told how many each level has."""
 
 from __future__ import annotations
 
@@ -8,15 +8,17 @@ from pathlib import Path
 from ...device import UNFUSED, AnyArray, Blob, Kernels
 from ..core import Layer
 from ..core.places import numbers_at
-from . import order, pyramid
-from .order import MOST_ROWS, Order, Scratch, sortable
+from . import choice, pyramid
+from .choice import Choice
+from .order import Order
 
-kernels = Kernels(Path(__file__).with_name("pyramid_device.cu"), UNFUSED)
-FILES = kernels, order.kernels
+kernels = Kernels(Path(__file__).with_name("pyramid_choice.cu"), UNFUSED)
+FILES = kernels, *choice.FILES
 
 
-class DeviceLevels:
-    """What `pyramid.split` does, on a layer's device.
+class LevelChoice(Choice):
+    """Regions sorted by level, on a layer's device: all of them by level, and those of each. An empty level has a row of
+    zeros.
 
     Parameters
     ----------
@@ -30,20 +32,19 @@ class DeviceLevels:
     Attributes
     ----------
     rows
-        At most so many regions; 0 where the host has to sort.
+        At most so many regions.
     """
 
-    rows = 0
-
     def __init__(self, layer: Layer, levels: int, trailing: Sequence[int] = ()) -> None:
-        self.device, self.dtype, self.levels, self.trailing = layer.device, layer.dtype, levels, tuple(trailing)
-        self.scratch = Scratch(layer.device)
+        super().__init__(layer)
+        self.levels, self.trailing = levels, tuple(trailing)
         self.least = layer.device.table(pyramid.bounds(levels), layer.dtype)
 
     def reshape(self, rows: int) -> None:
         """Takes the most regions that there can be."""
-        fits = sortable(self.levels, rows) and 5 * self.with_tail(rows) <= MOST_ROWS
-        self.rows = rows if fits else 0
+        self.count_rows(self.levels, rows, rows, self.with_tail(rows) - rows)
+        if self.rows:
+            self.best = Order(self.scratch, self.levels, rows, -1, self.dtype)
 
     def with_tail(self, rows: int) -> int:
         """How many rows of 5 the first top needs: one for each empty level too, and behind them the numbers."""
@@ -58,25 +59,31 @@ class DeviceLevels:
             (rows, 5), or more rows, of which the first count[0] are sorted, or all.
         """
         self.shape(top, [self.with_tail(self.rows), *[self.rows] * self.levels])
-        best = Order(self.scratch, self.levels, self.rows, -1, self.dtype)
+        best = self.best
         bound, whole = kernels.on(self.device), top[0].data
         bound.level_values(self.rows, regions, count, self.least, best.values, self.levels, best.room)
         best.sort(self.device)
         for level, blob in enumerate(top[1:]):
             bound.level_rows(
-                self.rows, regions, best.order, best.start, whole, blob.data, level, self.levels, self.tail()
+                self.rows, regions, best.order, best.start, whole, blob.data, level, self.levels, self.end()
             )
 
-    def tail(self) -> int:
+    def end(self) -> int:
         """Where in the first top the numbers lie."""
         return 5 * (self.rows + self.levels)
 
     def finish(self, top: Sequence[Blob]) -> int:
         """Gives the tops their shapes, and says how many regions there are."""
         self.shape(top[:1], [self.with_tail(self.rows)])
-        regions, *rows = numbers_at(top[0].data, self.tail(), 2 + self.levels)
+        regions, *rows = numbers_at(top[0].data, self.end(), 2 + self.levels)
         self.shape(top, rows)
         return regions
+
+    def empty(self, top: Sequence[Blob]) -> None:
+        """Gives the tops what they have of no regions: a row of zeros for each level."""
+        self.shape(top, [self.levels, *[1] * self.levels])
+        for blob in top:
+            blob.data[...] = 0
 
     def shape(self, top: Sequence[Blob], rows: Sequence[int]) -> None:
         """Gives each top so many rows."""

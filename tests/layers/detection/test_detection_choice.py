@@ -1,13 +1,14 @@
-"""DetectionOutput and Proposal by kernels alone, beside what the host chooses; and nets that so need no host between layers."""
+"""DetectionOutput and Proposal beside numpy; and nets on a GPU that need no host between layers."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 import stand_in
+from by_numpy import chosen
 from harness import Rig, close
 
-from boxpresso import Net
+from boxpresso import LayerError, Net
 from boxpresso.device import UNFUSED, Kernels, open_device
 from boxpresso.layers.core.doubt import nan_in
 from boxpresso.layers.core.layer import REGISTRY
@@ -22,25 +23,32 @@ WILD = np.array([np.nan, np.inf, -np.inf, 1e38, -1e38, 0, 0.5])
 
 
 def both(monkeypatch, device: str, text: str, bottoms: list, tops: int = 1, **options) -> list:
-    """What kernels choose on the device, twice the same and by bits where they are, and what the host chooses on the CPU."""
+    """What kernels choose on the device, twice the same, and what numpy does. A GPU's forms of order and suppression run on the
+    CPU too."""
     opened = open_device(device)
-    monkeypatch.setitem(suppress.BITS, "cpu", False)
-    monkeypatch.setitem(order.ON_DEVICE, "cpu", False)
-    wanted = Rig(text, bottoms, tops=tops, **options).forward()
-    monkeypatch.setitem(order.ON_DEVICE, opened.kind, True)
+    wanted = chosen(text, bottoms, tops, **options)
     monkeypatch.setitem(suppress.BITS, opened.kind, True)
     rig = Rig(text, bottoms, device=device, tops=tops, **options)
     got = rig.forward()
-    assert rig.layer.on_device.rows > 0
+    assert rig.layer.choice.rows > 0
     for one, other in zip(got, rig.forward()):
         np.testing.assert_array_equal(one, other)
+    if opened.kind == "cpu":
+        with monkeypatch.context() as patched:
+            patched.setitem(suppress.BITS, "cpu", False)
+            alone = Rig(text, bottoms, device=device, tops=tops, **options).forward()
+            patched.setitem(order.IN_TILES, "cpu", True)
+            in_tiles = Rig(text, bottoms, device=device, tops=tops, **options).forward()
+        for one, *others in zip(got, alone, in_tiles):
+            for other in others:
+                np.testing.assert_array_equal(one, other)
     return [got, wanted]
 
 
 def same_bits(device: str, text: str, got: list, wanted: list) -> None:
-    """Bitwise; on a real GPU, whose exp is another, within rounding where there is one."""
+    """Bitwise, but where there is an exp, of which numpy has its own: within rounding."""
     for one, other in zip(got, wanted, strict=True):
-        if device == "cpu" or stand_in.exact() or "CENTER_SIZE" not in text:
+        if "CENTER_SIZE" not in text:
             np.testing.assert_array_equal(one, other)
         else:
             close(one, other, rtol=1e-5, atol=1e-6)
@@ -69,7 +77,7 @@ def predictions(rng, images: int, priors: int, labels: int, levels: int, numbers
         CODED + " confidence_threshold: 2",
     ],
 )
-def test_detections_are_those_of_the_host(text, device, monkeypatch):
+def test_detections_are_numpys(text, device, monkeypatch):
     rng = np.random.default_rng(3)
     layer = f'type: "DetectionOutput" detection_output_param {{ {text} }}'
     for images, priors, levels in ((2, 700, 10), (1, 130, 10**6), (3, 4, 3)):
@@ -108,15 +116,17 @@ def test_wild_numbers_are_chosen_alike(device, monkeypatch):
             same_bits(device, "", got, wanted)
 
 
-def test_more_than_kernels_can_count_is_chosen_by_the_host(device, monkeypatch):
-    monkeypatch.setitem(order.ON_DEVICE, open_device(device).kind, True)
+def test_more_than_kernels_can_count_is_refused(device, monkeypatch):
     layer = f'type: "DetectionOutput" detection_output_param {{ {CODED} }}'
     bottoms = predictions(np.random.default_rng(5), 1, 40, 4, 9)
-    wanted = Rig(layer, bottoms, device=device).forward()[0]
-    monkeypatch.setattr(order, "MOST_ITEMS", 1000)
-    rig = Rig(layer, bottoms, device=device)
-    np.testing.assert_array_equal(rig.forward()[0], wanted)
-    assert rig.layer.on_device.rows == 0
+    for most, name, said in (
+        (1000, "MOST_ITEMS", "4 lists of 40 boxes are more than can be sorted, 1000: give fewer images"),
+        (100, "MOST_ROWS", "up to 120 rows are more than can be counted, 100: give fewer images at a time, or limit"),
+    ):
+        with monkeypatch.context() as patched:
+            patched.setattr(order, name, most)
+            with pytest.raises(LayerError, match=said):
+                Rig(layer, bottoms, device=device)
     for none in ("nms_param { top_k: 0 }", "keep_top_k: 0"):
         text = layer.replace("code_type", f"{none} code_type")
         assert Rig(text, bottoms, device=device).forward()[0].tolist() == [[[[0, *[-1] * 6]]]]
@@ -138,7 +148,6 @@ def test_detections_are_saved(device, monkeypatch, tmp_path):
     bottoms = predictions(np.random.default_rng(5), 2, 4, 2, 10)
     bottoms[1] = np.array([[0, 0.875, 1, 0, 1, 0, 1, 0], [1, 0, 1, 0, 1, 0, 1, 0]])  # nothing in the second image
     bottoms[0] *= 0
-    monkeypatch.setitem(order.ON_DEVICE, open_device(device).kind, True)
     text = f"""num_classes: 2 confidence_threshold: 0.5 save_output_param {{ output_directory: "{tmp_path.as_posix()}/out"
         output_name_prefix: "x_" output_format: "VOC" label_map_file: "{tmp_path.as_posix()}/labels"
         name_size_file: "{tmp_path.as_posix()}/names" }}"""
@@ -160,7 +169,7 @@ def test_detections_are_saved(device, monkeypatch, tmp_path):
         ),
     ],
 )
-def test_regions_are_those_of_the_host(text, tops, device, monkeypatch):
+def test_regions_are_numpys(text, tops, device, monkeypatch):
     """Boxes within the rounding of exp, which numpy has of its own; the same ones, in the same order."""
     rng = np.random.default_rng(6)
     for images, height, width in ((1, 14, 20), (3, 5, 7)):
@@ -179,18 +188,23 @@ def test_regions_are_those_of_the_host(text, tops, device, monkeypatch):
             close(one, other, rtol=1e-5)
 
 
-def test_order_is_that_of_a_stable_sort(device):
-    """Over several tiles, with equal values, infinity, and NaN, which is no item."""
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("in_tiles", [False, True])
+def test_order_is_that_of_a_stable_sort(dtype, in_tiles, device, monkeypatch):
+    """Over several tiles, with equal values, two zeros, infinity, and NaN, which is no item."""
     rng = np.random.default_rng(7)
     opened = open_device(device)
+    if opened.kind != "cpu" and not in_tiles:
+        pytest.skip("a thread sorts on the CPU alone")
+    monkeypatch.setitem(order.IN_TILES, opened.kind, in_tiles)
     for groups, items, limit in ((3, 1100, 700), (2, 1100, -1), (300, 3, 2), (1, 1, 5), (700, 1, 1)):
-        values = rng.choice([*np.linspace(0, 1, 20), np.nan, np.inf, -np.inf], (groups, items)).astype(np.float32)
-        best = Order(Scratch(opened), groups, items, limit, np.float32, counted=groups < 300)
+        values = rng.choice([*np.linspace(-1, 1, 21), -0.0, np.nan, np.inf, -np.inf], (groups, items)).astype(dtype)
+        best = Order(Scratch(opened), groups, items, limit, dtype, counted=groups < 300)
         best.values[:, :items] = values
         best.sort(opened)
         start, order_, value = (np.asarray(a) for a in (best.start, best.order, best.best))
         if best.sums is not None:
-            assert np.asarray(best.sums).tolist() == (~np.isnan(values)).sum(1).tolist()
+            assert np.asarray(best.sums).ravel().tolist() == (~np.isnan(values)).sum(1).tolist()
         for g, row in enumerate(values):
             wanted = [i for i in np.argsort(-row, kind="stable") if not np.isnan(row[i])][: best.most]
             assert order_[start[g] : start[g + 1]].tolist() == wanted

@@ -1,4 +1,4 @@
-// frcnn_device.cu: FrcnnOutput's detections on a GPU. A group is a class; its regions are listed by order.cu, the likeliest first, at
+// frcnn_choice.cu: FrcnnOutput's detections on a GPU. A group is a class; its regions are listed by order.cu, the likeliest first, at
 // start[class] and on; suppress.cu says which of them stay. Boxes are double, as the host computes them.
 #include "upright.h"
 

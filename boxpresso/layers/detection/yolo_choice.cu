@@ -1,4 +1,4 @@
-// yolo_device.cu: YOLO's detections on the device. The scores of an image are one group of order.cu, which lists the best at
+// yolo_choice.cu: YOLO's detections on the device. The scores of an image are one group of order.cu, which lists the best at
 // start[image] and on; suppress.cu says which of them stay.
 #include "kernel.h"
 

@@ -10,16 +10,16 @@ import numpy as np
 
 from ...device import UNFUSED, AnyArray, Blob, Kernels
 from ..core import Layer
-from . import device_choice
-from .device_choice import DeviceRegions
+from . import choice
+from .choice import RegionChoice
 from .order import Order
 from .rcnn import Boxes
 
-kernels = Kernels(Path(__file__).with_name("proposal_device.cu"), UNFUSED)
-FILES = kernels, *device_choice.FILES
+kernels = Kernels(Path(__file__).with_name("proposal_choice.cu"), UNFUSED)
+FILES = kernels, *choice.FILES
 
 
-class DeviceProposals(DeviceRegions):
+class ProposalChoice(RegionChoice):
     """The choice of regions from one map of scores, or from all levels of a feature pyramid at once.
 
     Parameters
@@ -70,11 +70,12 @@ class DeviceProposals(DeviceRegions):
     ) -> tuple[Order, AnyArray | None, AnyArray]:
         """Launches all, as `choose`, from the scores and offsets of each level."""
 
-        def decode(boxes: AnyArray, best: Order) -> None:
+        def decode() -> None:
             bound = kernels.on(self.device)
             kernel = bound.proposal_boxes if self.columns == 4 else bound.proposal_rotated
             least = float(self.settings["rpn_min_size"])
             for count, score, by, anchors, places in zip(self.counts, scores, offsets, self.anchors, self.levels):
-                kernel(count, score.data, by.data, info.data, anchors, boxes, best.values, places, best.room, least)
+                arrays = score.data, by.data, info.data, anchors, self.boxes, self.best.values
+                kernel(count, *arrays, places, self.best.room, least)
 
         return self.choose(decode, regions, chances)

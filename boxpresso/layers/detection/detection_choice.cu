@@ -1,4 +1,4 @@
-// detection_device.cu: DetectionOutput's choice on the device. A group is an image and a label, labels fastest; its candidates are
+// detection_choice.cu: DetectionOutput's choice on the device. A group is an image and a label, labels fastest; its candidates are
 // listed by order.cu, best first, at start[group] and on; suppress.cu says which of them stay.
 #include "boxes.h"
 

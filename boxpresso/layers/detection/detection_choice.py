@@ -1,4 +1,4 @@
-"""DetectionOutput by kernels alone: candidates, suppression and rows are found on the device, and the host is told how many."""
+"""DetectionOutput's choice by kernels: candidates, suppression and rows; the host is told how many there are."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ import numpy as np
 from ...device import UNFUSED, Blob, Kernels
 from ...device.kernel import StructValue
 from ..core import Layer
-from . import device_choice
-from .device_choice import DeviceChoice
-from .order import MOST_ROWS, Order, sortable
+from . import choice
+from .choice import Choice
+from .order import Order
 
-kernels = Kernels(Path(__file__).with_name("detection_device.cu"), UNFUSED)
-FILES = kernels, *device_choice.FILES
+kernels = Kernels(Path(__file__).with_name("detection_choice.cu"), UNFUSED)
+lists = Kernels(Path(__file__).with_name("detection_lists.cpp"))
+FILES = kernels, lists, *choice.FILES
 
 
-class DeviceDetections(DeviceChoice):
+class DetectionChoice(Choice):
     """The choice of a DetectionOutput layer on its device.
 
     Parameters
@@ -40,41 +41,43 @@ class DeviceDetections(DeviceChoice):
     def reshape(self, batch: int, priors: int, corners: int) -> None:
         """Takes the sizes of the bottoms, and counts the rows that there can be."""
         p, labels = self.p, self.p.num_classes
-        self.batch, self.priors, self.corners, self.rows = batch, priors, corners, 0
+        self.batch, self.priors, self.corners = batch, priors, corners
         self.groups, self.columns = batch * labels, 7 + corners
         foreground = labels - (0 <= p.background_label_id < labels)
         most = min(self.top_k, priors) if self.top_k >= 0 else priors
         rows = foreground * most if p.keep_top_k < 0 else min(p.keep_top_k, foreground * most)
-        if sortable(self.groups, priors) and batch * rows <= MOST_ROWS:
-            self.rows = batch * rows
+        self.count_rows(self.groups, priors, batch * rows)
+        if not self.rows:
+            return
+        self.best = Order(self.scratch, self.groups, priors, self.top_k, self.dtype)
+        self.boxes = self.scratch("boxes", (self.groups * self.best.most, 4), self.dtype)
+        self.reserve(self.best, self.boxes)
+        self.heads = kernels.struct(
+            "Heads", batch=batch, priors=priors, labels=labels, background=p.background_label_id,
+            loc_labels=1 if p.share_location else labels, size=4 + corners, most=self.best.most, rows=self.rows,
+            clip=int(p.clip),
+        )  # fmt: skip
 
     def launch(self, bottom: list[Blob], top: Blob) -> None:
         """Launches all. The top has its rows then, and behind the last that there can be their number."""
-        p, device, scratch = self.p, self.device, self.scratch
-        dtype, labels = self.dtype, p.num_classes
+        p, device, best, boxes, heads = self.p, self.device, self.best, self.boxes, self.heads
+        labels = p.num_classes
         loc, conf, prior = (blob.data for blob in bottom[:3])
         objectness, first = (bottom[3].data, bottom[4].data) if len(bottom) == 5 else (None, None)
         variances = device.part(prior, 4 * self.priors, (4 * self.priors,))
         top.reshape(1, 1, self.rows + 1, self.columns)
-        best = Order(scratch, self.groups, self.priors, self.top_k, dtype)
-        heads = kernels.struct(
-            "Heads", batch=self.batch, priors=self.priors, labels=labels, background=p.background_label_id,
-            loc_labels=1 if p.share_location else labels, size=4 + self.corners, most=best.most, rows=self.rows,
-            clip=int(p.clip),
-        )  # fmt: skip
         bound, count = kernels.on(device), self.groups * best.most
-        bound.detection_values(
-            self.groups * self.priors,
-            conf,
-            objectness,
-            best.values,
-            heads,
-            best.room,
-            self.threshold,
-            p.objectness_score,
-        )
-        best.sort(device)
-        boxes = scratch("boxes", (count, 4), dtype)
+        if best.in_tiles:
+            bound.detection_values(
+                self.groups * self.priors, conf, objectness, best.values, heads, best.room, self.threshold,
+                p.objectness_score,
+            )  # fmt: skip
+        else:
+            lists.on(device).detection_lists(
+                self.batch, conf, objectness, best.values, best.at, best.sizes, self.priors, labels, p.background_label_id,
+                self.threshold, p.objectness_score,
+            )  # fmt: skip
+        best.sort(device, listed=not best.in_tiles)
         bound.detection_boxes(
             count, prior, variances, loc, first, best.order, best.start, boxes, heads, self.coding,
         )  # fmt: skip

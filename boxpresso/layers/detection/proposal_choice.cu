@@ -1,4 +1,4 @@
-// proposal_device.cu: Proposal's regions on the device. order.cu lists those of each image, best first, at start[image] and on;
+// proposal_choice.cu: Proposal's regions on the device. order.cu lists those of each image, best first, at start[image] and on;
 // suppress.cu says which of them stay. Upright boxes (xmin, ymin, xmax, ymax) are in pixels, the last one included: a width is
 // xmax - xmin + 1. Rotated ones are (centre x, centre y, height, width, degrees).
 #include "upright.h"

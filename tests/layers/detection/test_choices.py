@@ -1,4 +1,4 @@
-"""MNC's, MS-CNN's, Cascade R-CNN's and RON's boxes and the NMS layer by kernels alone, beside what the host chooses; as graphs."""
+"""MNC's, MS-CNN's, Cascade R-CNN's and RON's boxes and the NMS layer beside numpy; as graphs."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 import stand_in
+from by_numpy import chosen
 from harness import Rig, close
-from test_detection_device import WILD, both, on_the_stand_in, pair
-from test_proposal_device import same
+from test_detection_choice import WILD, both, on_the_stand_in, pair
+from test_proposal_choice import same
 
 from boxpresso import LayerError
 from boxpresso.device import open_device
 from boxpresso.layers.core import places
 from boxpresso.layers.detection import order, suppress
+from boxpresso.layers.detection.rcnn import Upright
 from boxpresso.proto.errors import BoxpressoWarning
 
 INFO = np.array([[112, 144, 1.5]])
@@ -33,7 +35,7 @@ def maps(rng, images: int, channels: int, height: int, width: int, sizes: float 
 
 @pytest.mark.parametrize("more", ["rpn_nms_thresh: 0.5", "rpn_pre_nms_top_n: 0, rpn_post_nms_top_n: 0",
                                   "rpn_pre_nms_top_n: 90, rpn_post_nms_top_n: 7"])  # fmt: skip
-def test_the_regions_of_mnc_are_those_of_the_host(more, device, monkeypatch):
+def test_the_regions_of_mnc_are_numpys(more, device, monkeypatch):
     """With the numbers of their anchors; scores of several tiles, many of them equal."""
     rng = np.random.default_rng(1)
     scores = rng.integers(0, 30, (1, 8, 13, 14)) / 30
@@ -51,25 +53,37 @@ def test_the_regions_of_mnc_are_those_of_the_host(more, device, monkeypatch):
     ].shape == (0, 5)
 
 
-def test_the_gradient_of_mnc_goes_to_the_regions_that_kernels_have_chosen(device, monkeypatch):
-    """Some of them are clipped: their corners have none. All are the same twice, in two forwards of different numbers."""
-    rng, found = np.random.default_rng(2), []
+def test_the_gradient_of_mnc_goes_to_the_regions_that_were_chosen(device):
+    """Some of them are clipped: their corners have none. Beside central differences of numpy's regions; the same twice."""
+    rng = np.random.default_rng(2)
     bottoms = [rng.integers(0, 30, (1, 8, 6, 7)) / 30, maps(rng, 1, 16, 6, 7, 0), INFO]
-    text, diff = MNC.replace("MORE", "rpn_post_nms_top_n: 30, use_clip: 1, clip_base: 4"), None
-    for on, where in ((False, "cpu"), (True, device)):
-        monkeypatch.setitem(order.ON_DEVICE, open_device(where).kind, on)
-        rig = Rig(text, bottoms, device=where, phase="TRAIN")
-        tops = rig.forward()
-        diff = rng.normal(0, 1, tops[0].shape) if diff is None else diff
-        found.append(rig.backward([diff], [False, True, False])[1])
-    same(found[:1], found[1:], 1e-6)
-    assert np.count_nonzero(found[0]) > 40
+    text = MNC.replace("MORE", "rpn_post_nms_top_n: 30, use_clip: 1, clip_base: 4")
+    rig = Rig(text, bottoms, device=device, phase="TRAIN", tops=2)
+    regions, numbers = rig.forward()
+    diff = rng.normal(0, 0.02, regions.shape)
+    got = [rig.backward([diff, 0 * numbers], [False, True, False])[1] for _ in range(2)]
+    taken = numbers[0].astype(int)
+    every = Upright.everywhere(rig.layer.anchors, 6, 7, rig.layer.stride)[taken]
+    by = bottoms[1][0].transpose(1, 2, 0).reshape(-1, 4)
+
+    def loss(moved: np.ndarray) -> np.ndarray:
+        return (Upright.clip(Upright.decode(every, moved), *INFO[0, :2]) * diff[:, 1:]).sum(1)
+
+    wanted = np.zeros(by.shape)
+    for k, step in enumerate(1e-6 * np.eye(4)):
+        wanted[taken, k] = (loss(by[taken] + step) - loss(by[taken] - step)) / 2e-6
+    wanted = np.clip(wanted, -0.25, 0.25).reshape(6, 7, 16).transpose(2, 0, 1)[None]
+    close(got[0], wanted, rtol=1e-4, atol=1e-5)
+    np.testing.assert_array_equal(*got)
+    cut = abs(wanted) == 0.25
+    assert np.count_nonzero(cut) > 5
+    assert np.count_nonzero(wanted[~cut]) > 40
 
 
 STAGE = 'type: "MNCStageBridge"'
 
 
-def test_the_next_stage_of_mnc_is_that_of_the_host(device, monkeypatch):
+def test_the_next_stage_of_mnc_is_numpys(device):
     """The greatest score, the first of equal ones, the first NaN of all; and what the gradient then is."""
     rng = np.random.default_rng(3)
     low = rng.uniform(-10, 90, (200, 2))
@@ -79,16 +93,27 @@ def test_the_next_stage_of_mnc_is_that_of_the_host(device, monkeypatch):
     wild[0][:, 0] = 0
     for bottoms in (plain, wild):
         for dtype in (np.float32, np.float64):
-            found: list = []
-            diffs = [rng.normal(0, 1, (200, 5))]
-            for on, where in ((False, "cpu"), (True, device)):
-                monkeypatch.setitem(order.ON_DEVICE, open_device(where).kind, on)
-                with np.errstate(all="ignore"):
-                    rig = Rig(STAGE, bottoms, device=where, dtype=dtype)
-                    found.append([*rig.forward(), *rig.backward(diffs, [True, True, False, False])[:2]])
+            with np.errstate(all="ignore"):
+                rig = Rig(STAGE, bottoms, device=device, dtype=dtype)
+                found = [rig.forward(), chosen(STAGE, bottoms, dtype=dtype)]
             if dtype == np.float32 and bottoms is wild:
-                found[0][0], found[1][0] = (np.nan_to_num(each[0], posinf=9, neginf=9) for each in found)
-            same(found[0], found[1], 1e-5)
+                found = [[np.nan_to_num(each[0], posinf=9, neginf=9)] for each in found]
+            same(*found, 1e-5)
+    rig = Rig(STAGE, plain, device=device, dtype=np.float64)
+    (tops,) = rig.forward()
+    diff, of = rng.normal(0, 1, tops.shape), plain[2].argmax(1)
+    got = rig.backward([diff], [True, True, False, False])[:2]
+
+    def loss(boxes: np.ndarray, by: np.ndarray) -> np.ndarray:
+        return (Upright.clip(Upright.decode(boxes, by), *INFO[0, :2]) * diff[:, 1:]).sum(1)
+
+    boxes, by, row = regions[:, 1:], plain[1].reshape(200, 3, 4)[np.arange(200), of], np.arange(200)
+    wanted = np.zeros((200, 5)), np.zeros((200, 3, 4))
+    for k, step in enumerate(1e-6 * np.eye(4)):
+        wanted[0][:, 1 + k] = (loss(boxes + step, by) - loss(boxes - step, by)) / 2e-6
+        wanted[1][row, of, k] = (loss(boxes, by + step) - loss(boxes, by - step)) / 2e-6
+    close(got[0], wanted[0], rtol=1e-4, atol=1e-5)
+    close(got[1], wanted[1].reshape(200, 12), rtol=1e-4, atol=1e-5)
     assert Rig(STAGE, [each[:0] for each in plain[:3]] + [INFO], device=device).forward()[0].shape == (0, 5)
 
 
@@ -119,7 +144,7 @@ def of_fields(rng, kind: str, images: int, wild: bool = False) -> list[np.ndarra
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("more", ["", "fg_thr: 0.4 max_nms_num: 60 max_post_nms_num: 9 iou_thr: 0.3", "min_size: 90"])
-def test_regions_of_fields_are_those_of_the_host(kind, more, device, monkeypatch):
+def test_regions_of_fields_are_numpys(kind, more, device, monkeypatch):
     rng, text = np.random.default_rng(4), KINDS[kind].replace("MORE", more)
     for images, dtype in ((1, np.float32), (3, np.float32), (2, np.float64)):
         got, wanted = both(monkeypatch, device, text, of_fields(rng, kind, images), 2, dtype=dtype)
@@ -132,7 +157,7 @@ def test_regions_of_fields_are_those_of_the_host(kind, more, device, monkeypatch
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_fields_without_offsets_have_the_bits_of_the_host(kind, device, monkeypatch):
+def test_fields_without_offsets_have_numpys_bits(kind, device, monkeypatch):
     """Where no exp takes part: offsets of 0, and a mean of 0."""
     start, rest = KINDS[kind].replace("MORE", "iou_thr: 0.4").split("bbox_reg_param")
     text = start + rest.partition("}")[2]
@@ -145,7 +170,6 @@ def test_fields_without_offsets_have_the_bits_of_the_host(kind, device, monkeypa
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_regions_of_fields_warn_of_nan(kind, device, monkeypatch):
     bottoms = [each + np.nan for each in of_fields(np.random.default_rng(6), kind, 1)]
-    monkeypatch.setitem(order.ON_DEVICE, open_device(device).kind, True)
     with pytest.warns(BoxpressoWarning, match="bottom 0 holds NaN"):
         tops = Rig(KINDS[kind].replace("MORE", ""), bottoms, device=device, tops=2).forward()
     assert [top.shape for top in tops] == [(0, 5, 1, 1), (0, 6, 1, 1)]
@@ -233,12 +257,11 @@ def test_detections_of_wild_regions_are_the_same_both_ways(device, monkeypatch):
 def test_more_regions_than_can_be_sorted_are_refused(monkeypatch):
     monkeypatch.setattr(order, "MOST_ITEMS", 500)
     text = FRCNN.replace("MORE", "").replace("AWARE", "true")
-    with pytest.raises(LayerError, match="90 regions of 3 classes are more than can be sorted"):
+    with pytest.raises(LayerError, match="3 lists of 90 boxes are more than can be sorted"):
         Rig(text, of_regions(np.random.default_rng(8), 90, 3, True))
 
 
 def test_a_region_of_another_image_is_seen_on_the_device(device, monkeypatch):
-    monkeypatch.setitem(order.ON_DEVICE, open_device(device).kind, True)
     text = FRCNN.replace("MORE", "").replace("AWARE", "true")
     for foreign, said in ((3, "3"), (np.nan, "nan")):
         bottoms = of_regions(np.random.default_rng(8), 700, 3, True)
@@ -246,7 +269,7 @@ def test_a_region_of_another_image_is_seen_on_the_device(device, monkeypatch):
         rig = Rig(text, bottoms, device=device)
         with pytest.raises(LayerError, match=f"one image at a time, got regions of image {said}"):
             rig.forward()
-        assert rig.layer.on_device.rows
+        assert rig.layer.choice.rows
 
 
 # NMS
@@ -255,7 +278,7 @@ def test_a_region_of_another_image_is_seen_on_the_device(device, monkeypatch):
 @pytest.mark.parametrize("kind", ["upright", "rotated"])
 @pytest.mark.parametrize("axis", [0, 1])
 @pytest.mark.parametrize("limit", ["", "top_k: 20"])
-def test_boxes_that_stay_are_those_of_the_host(kind, axis, limit, device, monkeypatch):
+def test_boxes_that_stay_are_numpys(kind, axis, limit, device, monkeypatch):
     """Boxes whose score is NaN come last, in their order, behind those of minus infinity."""
     rng = np.random.default_rng(9)
     text = f'type: "NMS" nms_param {{ iou_threshold: 0.3 axis: {axis} {limit} }}'
@@ -274,8 +297,7 @@ def test_boxes_that_stay_are_those_of_the_host(kind, axis, limit, device, monkey
                     same(*both(monkeypatch, device, text, bottoms, dtype=dtype))
 
 
-def test_more_than_kernels_can_count_goes_to_the_host(device, monkeypatch):
-    monkeypatch.setitem(order.ON_DEVICE, open_device(device).kind, True)
+def test_more_than_kernels_can_count_is_refused(device, monkeypatch):
     rng = np.random.default_rng(10)
     cases = [
         (MNC.replace("MORE", ""), [rng.random((1, 8, 13, 14)), maps(rng, 1, 16, 13, 14, 0), INFO]),
@@ -283,12 +305,10 @@ def test_more_than_kernels_can_count_goes_to_the_host(device, monkeypatch):
         ('type: "NMS" nms_param { iou_threshold: 0.5 }', [rng.random((600, 4)), rng.random(600)]),
     ]
     for text, bottoms in cases:
-        wanted = Rig(text, bottoms, device=device).forward()
         with monkeypatch.context() as patched:
             patched.setattr(order, "MOST_ITEMS", 500)
-            rig = Rig(text, bottoms, device=device)
-            same(rig.forward(), wanted, 1e-5)
-            assert rig.layer.on_device.rows == 0
+            with pytest.raises(LayerError, match="boxes are more than can be sorted"):
+                Rig(text, bottoms, device=device)
     assert Rig(cases[2][0].replace("0.5", "0.5 top_k: 0"), cases[2][1], device=device).forward()[0].shape == (0,)
 
 
@@ -305,26 +325,24 @@ def test_too_many_pairs_are_compared_in_chunks(device, monkeypatch):
 # RON
 
 
-def test_the_boxes_of_ron_are_those_of_the_host(device, monkeypatch):
+def test_the_boxes_of_ron_are_numpys(device):
     rng = np.random.default_rng(12)
     text = 'type: "RONDetection" python_param { param_str: "{stride_scale_numcls: [16, 1.5, 5], ratios: [0.5, 1, 2]}" }'
     for images, sizes, dtype in ((2, 0, np.float32), (1, 1, np.float32), (2, 1, np.float64)):
         plain = [rng.random((images, 12, 4, 5)), rng.random((images, 5, 24, 5)), maps(rng, images, 24, 4, 5, sizes)]
         wild = [rng.choice(WILD, each.shape) for each in plain]
         for bottoms in (plain, wild):
-            found = []
-            for on, where in ((False, "cpu"), (True, device)):
-                monkeypatch.setitem(order.ON_DEVICE, open_device(where).kind, on)
-                with np.errstate(all="ignore"):
-                    found.append(Rig(text, bottoms, device=where, tops=2, dtype=dtype).forward())
-            same(*found, 0 if bottoms is plain and not sizes else 1e-5)
-            np.testing.assert_array_equal(found[0][1], found[1][1])
+            with np.errstate(all="ignore"):
+                got = Rig(text, bottoms, device=device, tops=2, dtype=dtype).forward()
+                wanted = chosen(text, bottoms, 2, dtype=dtype)
+            same(got, wanted, 0 if bottoms is plain and not sizes else 1e-5)
+            np.testing.assert_array_equal(got[1], wanted[1])
 
 
 # What a selector or a mask lets pass
 
 
-def test_places_that_are_set_are_those_of_the_host(device, monkeypatch):
+def test_places_that_are_set_are_numpys(device, monkeypatch):
     """Of NaN a selector lets pass, a mask does not; none, all, and several shares of a block; with the gradient."""
     rng = np.random.default_rng(16)
     for height, width, flags in ((3, 700, WILD), (5, 4, [0, 1]), (9, 9, [0]), (9, 9, [1, 2])):

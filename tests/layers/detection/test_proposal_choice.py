@@ -1,4 +1,4 @@
-"""RotateProposal, FPNProposal and PyramidRegions by kernels alone, beside what the host chooses; nets of them as graphs."""
+"""RotateProposal, FPNProposal and PyramidRegions beside numpy; nets of them as graphs."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from contextlib import nullcontext
 
 import numpy as np
 import pytest
+from by_numpy import chosen
 from harness import Rig, close
-from test_detection_device import REGIONS, WILD, both, on_the_stand_in, pair
+from test_detection_choice import REGIONS, WILD, both, on_the_stand_in, pair
 
+from boxpresso import LayerError
 from boxpresso.device import open_device
 from boxpresso.layers.detection import order, pyramid, suppress
 from boxpresso.proto.errors import BoxpressoWarning
@@ -54,7 +56,7 @@ def same(got: list, wanted: list, rtol: float = 0) -> None:
 @pytest.mark.later(but=1)
 @pytest.mark.parametrize("more", ["rpn_nms_thresh: 0.3", "rpn_pre_nms_top_n: 0, rpn_post_nms_top_n: -1", "rpn_min_size: 30, "
                                   "rpn_pre_nms_top_n: 150, rpn_post_nms_top_n: 9"])  # fmt: skip
-def test_rotated_regions_are_those_of_the_host(more, device, monkeypatch):
+def test_rotated_regions_are_numpys(more, device, monkeypatch):
     """By bits where no exp takes part, which numpy has of its own."""
     text, rng = ROTATED.replace("MORE", more), np.random.default_rng(1)
     for images, dtype in ((1, np.float32), (3, np.float32), (2, np.float64)):
@@ -97,7 +99,7 @@ def test_rotated_boxes_go_by_bits_or_one_after_another(device, monkeypatch):
 @pytest.mark.parametrize("tops", [1, 4])
 @pytest.mark.parametrize("more", ["", "rpn_pre_nms_top_n: 0, rpn_post_nms_top_n: 0", "rpn_pre_nms_top_n: 90, "
                                   "rpn_post_nms_top_n: 7", "rpn_min_size: 900"])  # fmt: skip
-def test_regions_of_a_pyramid_are_those_of_the_host(more, tops, device, monkeypatch):
+def test_regions_of_a_pyramid_are_numpys(more, tops, device, monkeypatch):
     text, rng = PYRAMID.replace("MORE", more), np.random.default_rng(3)
     for sizes, dtype in ((0, np.float32), (1, np.float32), (1, np.float64)):
         bottoms = levels(rng, sizes)
@@ -118,8 +120,7 @@ def test_modules_have_tops_of_four_axes(device, monkeypatch):
         "anchor_ratios: [0.5, 1, 2, 3], rpn_min_size: 4}" }"""
     info, *rest = levels(np.random.default_rng(4), 0)
     bottoms = [*(blob for pair in zip(rest[3:], rest[:3]) for blob in pair), info]
-    wanted = Rig(text, bottoms, tops=3).forward()
-    monkeypatch.setitem(order.ON_DEVICE, open_device(device).kind, True)
+    wanted = chosen(text, bottoms, 3)
     rig = Rig(text, bottoms, device=device, tops=3)
     assert rig.layer.forward_launch(rig.bottom, rig.top)
     rig.layer.forward_finish(rig.bottom, rig.top)
@@ -127,7 +128,7 @@ def test_modules_have_tops_of_four_axes(device, monkeypatch):
     assert wanted[0].shape[1:] == (5, 1, 1)
 
 
-def test_regions_are_sorted_by_level_as_by_the_host(device, monkeypatch):
+def test_regions_are_sorted_by_level_as_by_numpy(device, monkeypatch):
     """Sizes around the bounds, none, and wild ones; levels without a region."""
     rng, dtype = np.random.default_rng(5), np.float32
     side = np.concatenate([pyramid.bounds(4).astype(dtype), [0, 1, 50, 5000, np.inf, np.nan, -9]])
@@ -137,18 +138,16 @@ def test_regions_are_sorted_by_level_as_by_the_host(device, monkeypatch):
     text, most = 'type: "PyramidRegions"', 700
     many = rng.choice(boxes, most)
     for rows, count in ((boxes, 4), (many, 4), (many, 1), (many, 6), (boxes[3:5], 5)):
-        monkeypatch.setitem(order.ON_DEVICE, "cpu", False)
         with np.errstate(all="ignore"):
-            wanted = Rig(text, [rows], tops=1 + count).forward()
-        monkeypatch.setitem(order.ON_DEVICE, open_device(device).kind, True)
+            wanted = chosen(text, [rows], 1 + count)
         rig = Rig(text, [rows], device=device, tops=1 + count)
         same(rig.forward(), wanted)
-        assert rig.layer.sorted_there.rows == len(rows)
+        assert rig.layer.by_level.rows == len(rows)
     assert pyramid.levels_of(boxes[:3, 1:], 4).tolist() == [1, 2, 3]
 
 
 @pytest.mark.parametrize("phase", ["TRAIN", "TEST"])
-def test_the_boxes_of_ssh_are_those_of_the_host(phase, device, monkeypatch):
+def test_the_boxes_of_ssh_are_numpys(phase, device, monkeypatch):
     """In TEST the best, of which none is suppressed; several tiles of scores."""
     rng, scales = (
         np.random.default_rng(11),
@@ -165,35 +164,32 @@ def test_the_boxes_of_ssh_are_those_of_the_host(phase, device, monkeypatch):
 
 @pytest.mark.parametrize("text", ["low_scale: 20 high_scale: 40", "low_scale: 3000", "high_scale: 25", "low_scale: 700 "
                                   "high_scale: 800"])  # fmt: skip
-def test_routes_are_those_of_the_host(text, device, monkeypatch):
+def test_routes_are_numpys(text, device, monkeypatch):
     """Regions of the range, or the closest one; the rows that go with them, and their gradient."""
     text, rng = f'type: "ScaleRoute" scale_route_param {{ {text} }}', np.random.default_rng(8)
     for count in (1, 700):
         low = rng.uniform(0, 50, (count, 2))
         regions = np.concatenate([np.ones((count, 1)), low, low + rng.uniform(-5, 60, (count, 2))], 1)
         regions[::7, 3:] = rng.choice(WILD, regions[::7, 3:].shape)
-        bottoms, diffs, found = [regions, rng.random((count, 3, 2)), rng.random(count)], None, []
-        for on, where in ((False, "cpu"), (True, device)):
-            monkeypatch.setitem(order.ON_DEVICE, open_device(where).kind, on)
-            rig = Rig(text, bottoms, device=where, tops=3)
-            tops = rig.forward()
-            assert bool(rig.layer.rows) == on
-            diffs = diffs or [rng.random(top.shape) for top in tops]
-            found.append([*tops, *rig.backward(diffs, [False, True, True])[1:]])
-        same(*found)
-    assert len(found[0][0]) == 1 or len(found[0][0]) < 600
+        bottoms = [regions, rng.random((count, 3, 2)), rng.random(count)]
+        rig = Rig(text, bottoms, device=device, tops=3)
+        tops = rig.forward()
+        same(tops, chosen(text, bottoms, 3))
+        diffs = [rng.random(top.shape) for top in tops]
+        places = [np.flatnonzero(bottoms[2].astype(np.float32) == number) for number in tops[2]]
+        for got, given, diff in zip(rig.backward(diffs, [False, True, True])[1:], bottoms[1:], diffs[1:]):
+            spread = np.zeros(given.shape, np.float32)
+            spread[np.concatenate(places)] = diff
+            np.testing.assert_array_equal(got, spread)
+    assert len(tops[0]) == 1 or len(tops[0]) < 600
 
 
-def test_more_than_kernels_can_count_goes_to_the_host(device, monkeypatch):
-    monkeypatch.setitem(order.ON_DEVICE, open_device(device).kind, True)
+def test_more_than_kernels_can_count_is_refused(device, monkeypatch):
     rng = np.random.default_rng(6)
+    monkeypatch.setattr(order, "MOST_ITEMS", 1000)
     for text, bottoms in ((PYRAMID, levels(rng, 0)), (ROTATED, turned(rng, 2, 0))):
-        wanted = Rig(text.replace("MORE", ""), bottoms, device=device).forward()
-        with monkeypatch.context() as patched:
-            patched.setattr(order, "MOST_ITEMS", 1000)
-            rig = Rig(text.replace("MORE", ""), bottoms, device=device)
-            same(rig.forward(), wanted)
-            assert rig.layer.on_device.rows == 0
+        with pytest.raises(LayerError, match="boxes are more than can be sorted"):
+            Rig(text.replace("MORE", ""), bottoms, device=device)
 
 
 # As graphs
