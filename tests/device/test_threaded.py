@@ -120,6 +120,8 @@ CASES: list[tuple] = [
     ('type: "MultiBoxLoss" multibox_loss_param { num_classes: 2 conf_loss_type: LOGISTIC '
      "mining_type: HARD_EXAMPLE nms_param { nms_threshold: 0.5 } }",
      [OFFSETS, SCORES, PRIORS, TRUTH], BOTH),
+    ('type: "MultiBoxLoss" multibox_loss_param { num_classes: 2 code_type: CENTER_SIZE }',
+     [OFFSETS, SCORES, PRIORS, TRUTH, abs(SCORES), 0.1 * OFFSETS], [*BOTH, False, False]),
     ('type: "ROIPooling" roi_pooling_param { pooled_h: 3 pooled_w: 2 }', [MAPS, REGIONS], FIRST),
     ('type: "ROIPooling" roi_pooling_param { pooled_h: 1 pooled_w: 3 }', [abs(MAPS), REGIONS], FIRST, {"tops": 2}),
     ('type: "ROIAlign" roi_align_param { pooled_h: 3 pooled_w: 2 sampling_ratio: 2 }', [MAPS, REGIONS], FIRST),

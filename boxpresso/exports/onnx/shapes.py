@@ -97,6 +97,11 @@ def reorg(g: OnnxGraph, w: Work) -> str:
     return g.reshape(turned, w.top_shapes[0], w.lead)
 
 
+@lowering("Tiling")
+def tiling(g: OnnxGraph, w: Work) -> str:
+    return g.op("DepthToSpace", w.bottoms[0], blocksize=w.layer.param.tiling_param.tile_dim, mode="CRD")
+
+
 @lowering("ShuffleChannel")
 def shuffle_channel(g: OnnxGraph, w: Work) -> str:
     group, shape = w.layer.param.shuffle_channel_param.group, w.bottom_shapes[0]
