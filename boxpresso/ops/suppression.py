@@ -200,22 +200,26 @@ def on_host(
     device: Device, boxes: Any, scores: Any, classes: Any, threshold: float, clockwise: bool, **rule: bool
 ) -> Any:
     """The same with the order found on the host."""
-    rows, values = (arrays.values(a, device) for a in (boxes, scores))
-    rows = rows.astype(np.float64 if rows.dtype == np.float64 else np.float32)
+    rows = arrays.values(boxes, device)
+    rows = rows.astype(np.float64 if rows.dtype == np.float64 else np.float32, copy=not clockwise)
     if not clockwise:
         rows[:, 4] *= -1
-    first = best(values)
+    first = best(arrays.values(scores, device))
     if classes is None:
-        stay = first[suppress.suppress_boxes(device, rows[first], threshold, starts=None, **rule)]
+        stay = first[suppress.suppress_boxes(device, rows.take(first, 0), threshold, starts=None, **rule)]
     else:
         labels = arrays.values(classes, arrays.device_of(classes))
         order = first[np.argsort(labels[first], kind="stable")]  # by class, within one best first
-        starts = np.append(np.flatnonzero(np.diff(labels[order], prepend=np.nan)), len(order))
-        stay = order[suppress.suppress_boxes(device, rows[order], threshold, starts=starts.astype(np.int32), **rule)]
-        rank = np.empty(len(order), np.int64)
-        rank[first] = np.arange(len(order))
-        stay = stay[np.argsort(rank[stay])]
+        sorted_labels = labels[order]
+        changes = np.flatnonzero(sorted_labels[1:] != sorted_labels[:-1]) + 1
+        starts = np.concatenate(([0], changes, [len(order)]))
+        stay = order[suppress.suppress_boxes(device, rows.take(order, 0), threshold, starts=starts, **rule)]
+        stays = np.zeros(len(order), bool)
+        stays[stay] = True
+        stay = first[stays[first]]
     results = arrays.Results(boxes, device)
+    if device.kind == "cpu":
+        return results.outwards(stay.astype(np.int64, copy=False))
     result, ours = results.empty(stay.shape, np.int64)
     ours[...] = stay
     if isinstance(ours, Array):

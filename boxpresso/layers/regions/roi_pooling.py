@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -130,11 +130,11 @@ class ROIPooling(
             values, argmax, self.last, self.geometry,
         )  # fmt: skip
 
-    def repeats(self, bottom: Sequence[AnyArray]) -> bool:
-        same = self.regions > 0 and self.batch > 0 and self.real == self.dtype
-        if same and self.may_check:
-            self.check_work(bottom[1])
-        return same
+    def repeats(self) -> bool:
+        return self.regions > 0 and self.batch > 0 and self.real == self.dtype
+
+    def watch(self) -> Callable[[Sequence[AnyArray]], object] | None:
+        return (lambda bottom: self.check_work(bottom[1])) if self.may_check else None
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.has_places = self.keep or self.phase == "TRAIN" or len(top) > 1
