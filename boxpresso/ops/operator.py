@@ -181,6 +181,10 @@ class Operator(Generic[P]):
         self.forms[form] = known
         return known
 
+    def linear_in(self, options: dict[str, Any]) -> Sequence[str]:
+        """The inputs in each of which the result is linear, without a bias and what lies outside an image."""
+        return ("x",) if options.get("pool_mode") == "avg" else self.linear
+
     def __repr__(self) -> str:
         return f"<operator {self.__name__}{self.signature}>"  # type: ignore[attr-defined]
 
