@@ -3,8 +3,8 @@
     python -m benchmarks.jax_operators [--out FILE] [--rounds N]
 
 Needs jax in the same Python. The shape is the largest of the mlu-ops notes: a map (2, 256, 200, 304), 998 regions, 7 x 7 bins
-of 2 x 2 samples. Both are called in turn, in one process with the same number of threads; a time is the shortest, and results are
-compared: "difference" is the largest, of the largest number. On a shared machine only the ratios mean something.
+of 2 x 2 samples. Both are called in turn, in one process with the same number of threads; a time is the shortest, and results
+are compared: "difference" is the largest, of the largest number. On a shared machine only the ratios mean something.
 """
 
 from __future__ import annotations
@@ -88,9 +88,8 @@ def main() -> None:
                 jax.block_until_ready(run(x))
                 least[name] = min(least[name], time.perf_counter() - start)
         mine, theirs = least.values()
-        lines.append(
-            f"{kind}: {mine * 1e3:.0f} ms, vmapped {theirs * 1e3:.0f} ms, ratio {theirs / mine:.1f}, difference {difference:.0e}"
-        )
+        said = f"ratio {theirs / mine:.1f}, difference {difference:.0e}"
+        lines.append(f"{kind}: {mine * 1e3:.0f} ms, vmapped {theirs * 1e3:.0f} ms, {said}")
     text = "\n".join(lines) + "\n"
     print(text, end="")
     if args.out:

@@ -102,6 +102,16 @@ def values(x: Any, device: Device) -> np.ndarray:
     return cast_to(array, np.float32) if array.dtype == BFLOAT16 else array
 
 
+def real_values(x: Any, device: Device, name: str) -> np.ndarray:
+    """`values` of the argument of that name. Raises BoxpressoError for None, and for what are no real numbers."""
+    if x is None:
+        raise BoxpressoError(f"{name} must be an array, got None")
+    array = values(x, device)
+    if array.dtype.kind not in "biuf":
+        raise BoxpressoError(f"{name} must be of real numbers, got {array.dtype}")
+    return array
+
+
 def float_of(x: Any, device: Device) -> np.dtype[Any]:
     """The dtype of results that go with the caller's array: its own, float32 where that is not one of FLOATS."""
     dtype = take(x, device).dtype
