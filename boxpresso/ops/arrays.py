@@ -106,7 +106,7 @@ def real_values(x: Any, device: Device, name: str) -> np.ndarray:
     """`values` of the argument of that name. Raises BoxpressoError for None, and for what are no real numbers."""
     if x is None:
         raise BoxpressoError(f"{name} must be an array, got None")
-    array = values(x, device)
+    array = x.numpy() if device.kind == "cpu" and plain_tensor(x) else values(x, device)
     if array.dtype.kind not in "biuf":
         raise BoxpressoError(f"{name} must be of real numbers, got {array.dtype}")
     return array
@@ -157,7 +157,9 @@ def known_kind(x: Any) -> bool:
 
 
 def taken_as_it_is(x: Any, device: Device) -> AnyArray:
-    """`take` of an array of a known kind that is not whole: a tensor of torch's, or of a GPU's."""
+    """`take` of an array of a known kind."""
+    if type(x) is np.ndarray:
+        return x
     return cast(AnyArray, x.numpy()) if device.kind == "cpu" else take(x, device)
 
 

@@ -241,7 +241,8 @@ class Call:
             None  # the cache that it goes back to, and its key there
         )
         self.tapes: dict[Any, Tape | HostTape] = {}  # its launches, by what they are of
-        self.watch: Callable[[Sequence[Any]], object] | None = None  # what looks at the inputs before a tape of the CPU
+        # Which input's numbers are looked at before a tape of the CPU is played, and what does.
+        self.watch: tuple[int, Callable[[Any], object]] | None = None
         self.tries = 0  # how often what it does could not be recorded
         self.results = arrays.Results(first, self.device)
         # An image in torch's memory format of that name is taken as it lies in memory.
@@ -509,7 +510,8 @@ class Call:
             return
         if not isinstance(device, Cuda):
             if self.watch is not None:
-                self.watch(self.arrays)
+                which, look = self.watch
+                look(arrays.taken_as_it_is(self.inputs[which], device))
             given = [*self.inputs, *more]
             self.play(work, more, [arrays.address(array) for array in given if array is not None], kind)
             return

@@ -385,8 +385,8 @@ class Layer:
         shapes of the last reshape that `watch` lets pass."""
         return False
 
-    def watch(self) -> Callable[[Sequence[AnyArray]], object] | None:
-        """What looks at the numbers of the bottoms as a pass does before it launches; None: nothing, for these shapes."""
+    def watch(self) -> tuple[int, Callable[[AnyArray], object]] | None:
+        """Which bottom's numbers a pass looks at before it launches, and what does; None: none, for these shapes and limits."""
         return None
 
     def kept_bytes(self, bottom: Sequence[Blob], top: Sequence[Blob], backward: bool) -> int:

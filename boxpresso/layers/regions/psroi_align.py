@@ -85,8 +85,8 @@ class PSROIAlign(
         self.lists = image, samples, bins, self.scratch("weights", (self.regions, weights))
         self.geometry = self.kernels.struct("Geometry", **self.fields)
 
-    def watch(self) -> Callable[[Sequence[AnyArray]], object] | None:
-        return (lambda bottom: self.check_grids(bottom[1], False)) if self.may_check else None
+    def watch(self) -> tuple[int, Callable[[AnyArray], object]] | None:
+        return self.watch_grids(False)
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         rows = self.widened(self.check_grids(bottom[1].data, False))

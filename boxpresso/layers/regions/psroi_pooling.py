@@ -88,8 +88,8 @@ class PSROIPooling(
             self.regions, rows, self.image, self.bins, self.torchvision, less, self.geometry
         )
 
-    def watch(self) -> Callable[[Sequence[AnyArray]], object] | None:
-        return (lambda bottom: self.check_work(bottom[1])) if self.may_check else None
+    def watch(self) -> tuple[int, Callable[[AnyArray], object]] | None:
+        return (1, self.check_work) if self.may_check else None
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.cut(bottom, int(self.torchvision))

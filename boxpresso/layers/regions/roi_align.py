@@ -209,8 +209,8 @@ class ROIAlign(
     def repeats(self) -> bool:
         return not self.max and 0 < self.regions < FEW and self.batch > 0 and self.real == self.dtype
 
-    def watch(self) -> Callable[[Sequence[AnyArray]], object] | None:
-        return (lambda bottom: self.check_grids(bottom[1], not self.aligned)) if self.may_check else None
+    def watch(self) -> tuple[int, Callable[[AnyArray], object]] | None:
+        return self.watch_grids(not self.aligned)
 
     def walk_largest(self, features: AnyArray, rows: AnyArray, top: AnyArray | None, places: AnyArray | None) -> None:
         """The largest samples, into `top`, and their numbers in the bins, into `places`."""

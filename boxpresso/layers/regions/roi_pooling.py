@@ -133,8 +133,8 @@ class ROIPooling(
     def repeats(self) -> bool:
         return self.regions > 0 and self.batch > 0 and self.real == self.dtype
 
-    def watch(self) -> Callable[[Sequence[AnyArray]], object] | None:
-        return (lambda bottom: self.check_work(bottom[1])) if self.may_check else None
+    def watch(self) -> tuple[int, Callable[[AnyArray], object]] | None:
+        return (1, self.check_work) if self.may_check else None
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.has_places = self.keep or self.phase == "TRAIN" or len(top) > 1
