@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -202,11 +202,11 @@ class ROIAlign(
         for places in top[1:]:
             places.data.fill(-1)
 
-    def repeats(self, bottom: Sequence[AnyArray]) -> bool:
-        same = not self.max and 0 < self.regions < FEW and self.batch > 0 and self.real == self.dtype
-        if same and self.may_check:
-            self.check_grids(bottom[1], not self.aligned)
-        return same
+    def repeats(self) -> bool:
+        return not self.max and 0 < self.regions < FEW and self.batch > 0 and self.real == self.dtype
+
+    def watch(self) -> tuple[int, Callable[[AnyArray], object]] | None:
+        return self.watch_grids(not self.aligned)
 
     def walk_largest(self, features: AnyArray, rows: AnyArray, top: AnyArray | None, places: AnyArray | None) -> None:
         """The largest samples, into `top`, and their numbers in the bins, into `places`."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -134,11 +134,11 @@ class ROIPooling(
                 self.pack_slabs(features, slabs)
             kernels.roi_pooling_forward_packed(self.count * self.regions, slabs, *tables, *into)
 
-    def repeats(self, bottom: Sequence[AnyArray]) -> bool:
-        same = self.regions > 0 and self.batch > 0 and self.real == self.dtype
-        if same and self.may_check:
-            self.check_work(bottom[1])
-        return same
+    def repeats(self) -> bool:
+        return self.regions > 0 and self.batch > 0 and self.real == self.dtype
+
+    def watch(self) -> tuple[int, Callable[[AnyArray], object]] | None:
+        return (1, self.check_work) if self.may_check else None
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.has_places = self.keep or self.phase == "TRAIN" or len(top) > 1
