@@ -272,10 +272,8 @@ def test_the_gradient_of_boxes_beside_float16_has_the_range_of_float32():
     assert (got["x"].dtype, got["boxes"].dtype) == (np.float16, np.float32)
     np.testing.assert_array_equal(got["boxes"], wanted["boxes"])
     assert abs(got["boxes"]).max() > np.finfo(np.float16).max
-    assert (
-        ops.crop_and_resize_backward(grad, x, **{**given, "boxes": boxes.astype(np.float16)})["boxes"].dtype
-        == np.float16
-    )
+    halves = ops.crop_and_resize_backward(grad / 300, x, **{**given, "boxes": boxes.astype(np.float16)})
+    assert halves["boxes"].dtype == np.float16
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32])
