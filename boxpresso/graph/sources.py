@@ -129,6 +129,8 @@ class Sources:
             readers_here = {kind.lower() for kind in readers[0]}
             if not readers_here & SPATIAL:  # labels that lie in a file of their own
                 tops = [Top((tops[0].shape[0], sliced(net, layer.top[0]) or 1, 1, 1), "class", False)]
+        if layer.type == "CPMData" and slice_points(net, layer.top[0]) == [3]:  # the map of the centre
+            tops[0] = Top((tops[0].shape[0], 4, *tops[0].shape[2:]), tops[0].role, tops[0].certain)
         for i, top in enumerate(tops):  # rows of boxes, which a Slice parts from what stands behind them
             points = slice_points(net, layer.top[i])
             if layer.type == "Python" and top.role == "image" and points and layer.top[i].startswith("gt"):

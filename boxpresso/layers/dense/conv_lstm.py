@@ -10,8 +10,8 @@ from ...device import AnyArray, Blob, Kernels
 from ...proto import LayerParameter
 from ...proto.limits import LIMITS
 from ..core import Layer, Trait
+from ..core.registry import make_layer
 from .columns import DEVICE
-from .convolution import Convolution
 from .convolution_base import HOST
 
 PEEPHOLES = ("peephole_input", "peephole_forget", "peephole_output")
@@ -132,13 +132,13 @@ class ConvLSTM(
         self.bias_term = of_h.bias_term
         self.make_parameters(bottom)
 
-    def convolution_of(self, name: str, given: Any, bias: bool) -> Convolution:
+    def convolution_of(self, name: str, given: Any, bias: bool) -> Any:
         """A convolution of the last three axes to the four parts."""
         fields = {field: list(getattr(given, field)) for field in SHARED}
         fields.update((field, getattr(given, field)) for field in PAIRS if given.HasField(field))
         numbers = {"num_output": 4 * self.size, "axis": 2, "bias_term": bias, "group": given.group}
         param = LayerParameter(name=f"{self.name}_{name}", type="Convolution", convolution_param={**fields, **numbers})
-        return Convolution(param, device=self.device, dtype=self.dtype, phase=self.phase)
+        return make_layer(param, device=self.device, dtype=self.dtype, phase=self.phase)
 
     def make_parameters(self, bottom: list[Blob]) -> None:
         """Makes the parameters, or checks that they still fit the bottoms, and plans the convolutions."""
@@ -172,7 +172,7 @@ class ConvLSTM(
         for i in self.peepholes:
             self.parameter(i, (self.size, *self.maps) if self.per_map else self.maps, value=1.0)
 
-    def plan(self, convolution: Convolution, x: Blob, map: Blob) -> None:
+    def plan(self, convolution: Any, x: Blob, map: Blob) -> None:
         """Sets an inner convolution up for its sizes; its maps must be as large as x."""
         convolution.setup([x], [map])
         convolution.reshape([x], [map])

@@ -349,14 +349,16 @@ class MultiBoxLoss(
             proper, "a matched prior, of bottom 2, has no width or height, so a box cannot be encoded relative to it"
         )
         self.match_count = len(image)
-        self.at = self.device.table((image * self.priors + prior) * self.loc_classes + side)
+        at = (image * self.priors + prior) * self.loc_classes + side
+        self.at = self.device.table(at)
         self.residual = self.device.empty((self.match_count, 4), self.dtype)
         self.location_loss = self.device.empty((self.match_count,), self.dtype)
+        own_box = prior if refined is None else image * self.priors + prior
         self.kernels.multibox_location(
-            self.match_count, bottom[0].data, self.at, bottom[2].data if refined is None else refined,
-            self.device.table(prior if refined is None else image * self.priors + prior), self.variances(bottom),
-            self.device.table(prior), self.device.table(truth[matches[image, side, prior]], self.dtype),
-            self.device.table(inside), self.residual, self.location_loss, self.coding, self.smooth,
+            self.match_count, bottom[0].data, self.device.table(np.stack([at, own_box, prior], 1)),
+            bottom[2].data if refined is None else refined, self.variances(bottom),
+            self.device.table(truth[matches[image, side, prior]], self.dtype), self.device.table(inside), self.residual,
+            self.location_loss, self.coding, self.smooth,
         )  # fmt: skip
         return image, prior, side
 

@@ -4,6 +4,8 @@
 constexpr int REAL = 10000;  // labels from here on are those of real images, the others of rendered ones
 constexpr double MOST = 87.33654475055310898657;  // -log of the smallest float
 
+struct Views { int length, period, background, bandwidth; Real sigma, rendered, real; };  // rows of scores, and the loss
+
 // The labels without what tells real images from rendered ones; NaN and what is no int stay, to be refused.
 KERNEL view_labels(int n, const Real* label, Real* plain) {
   GRID_LOOP(i, n) plain[i] = label[i] >= REAL ? label[i] - REAL : label[i];
@@ -24,35 +26,34 @@ KERNEL view_log_sums(int n, const Real* x, const Real* plain, double* log_sums, 
 }
 
 KERNEL view_losses(int n, const Real* x, const Real* label, const Real* plain, const double* log_sums, double* partial,
-                   int rows, int length, int period, int background, int bandwidth, Real sigma, Real rendered, Real real) {
+                   int rows, Views v) {
   SHARED double part[PARTS];
   BLOCK_LOOP(b, n)
     piece_of_loss(
-        part, partial, b, rows, [=](int i) { return state_of(plain[i], background + 1, 0, 0); },
+        part, partial, b, rows, [=](int i) { return state_of(plain[i], v.background + 1, 0, 0); },
         [=](int i) {
-          const int truth = truth_of(plain[i]), view = truth % period;
+          const int truth = truth_of(plain[i]), view = truth % v.period;
           double loss = 0;
-          if (truth == background) return loss;
-          const Real* own = x + i * length + (truth - view);
-          for (int k = -bandwidth; k <= bandwidth; ++k) {
-            const double missing = log_sums[i] - double(own[(view + k + period) % period]);
-            loss += exp(-abs(double(k)) / sigma) * min(missing, MOST);
+          if (truth == v.background) return loss;
+          const Real* own = x + i * v.length + (truth - view);
+          for (int k = -v.bandwidth; k <= v.bandwidth; ++k) {
+            const double missing = log_sums[i] - double(own[(view + k + v.period) % v.period]);
+            loss += exp(-abs(double(k)) / v.sigma) * min(missing, MOST);
           }
-          return loss * (label[i] < REAL ? rendered : real);
+          return loss * (label[i] < REAL ? v.rendered : v.real);
         });
 }
 
 KERNEL view_diffs(int n, const Real* x, const Real* label, const Real* plain, const double* log_sums, const Real* top_diff,
-                  Real* diff, int length, int period, int background, int bandwidth, Real sigma, Real rendered, Real real,
-                  Real whole, Real scale) {
+                  Real* diff, Views v, Real whole, Real scale) {
   GRID_LOOP(i, n) {
-    const int row = i / length, at = i % length, truth = truth_of(plain[row]), view = truth % period;
+    const int row = i / v.length, at = i % v.length, truth = truth_of(plain[row]), view = truth % v.period;
     const int k = at - (truth - view);
     diff[i] = 0;
-    if (truth < 0 || truth >= background || k < 0 || k >= period) continue;
-    const int ahead = k > view ? k - view : view - k, away = min(ahead, period - ahead);
-    const double wanted = away <= bandwidth ? exp(-double(away) / sigma) : 0;
-    const double weight = label[row] < REAL ? rendered : real;
+    if (truth < 0 || truth >= v.background || k < 0 || k >= v.period) continue;
+    const int ahead = k > view ? k - view : view - k, away = min(ahead, v.period - ahead);
+    const double wanted = away <= v.bandwidth ? exp(-double(away) / v.sigma) : 0;
+    const double weight = label[row] < REAL ? v.rendered : v.real;
     diff[i] = Real(scale * top_diff[0] * weight * (whole * exp(double(x[i]) - log_sums[row]) - wanted));
   }
 }

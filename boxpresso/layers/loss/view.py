@@ -92,22 +92,18 @@ class SoftmaxWithViewLoss(
         self.settle(bottom, self.param.softmax_with_view_loss_param.period)
         top[0].reshape()
         self.sum, self.log_sums = Sum(self, self.batch), self.device.empty((self.batch,), np.float64)
+        bandwidth, sigma, rendered, real = self.how
+        self.views = self.kernels.struct(
+            "Views", length=self.length, period=self.period, background=self.background, bandwidth=bandwidth, sigma=sigma,
+            rendered=rendered, real=real,
+        )  # fmt: skip
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         x, label, sizes = bottom[0].data, bottom[1].data, (self.length, self.period)
         plain = self.without_kind(label)
         self.kernels.view_log_sums(self.batch, x, plain, self.log_sums, *sizes)
         self.kernels.view_losses(
-            self.sum.blocks,
-            x,
-            label,
-            plain,
-            self.log_sums,
-            self.sum.partial,
-            self.batch,
-            *sizes,
-            self.background,
-            *self.how,
+            self.sum.blocks, x, label, plain, self.log_sums, self.sum.partial, self.batch, self.views
         )
         self.sum.join(top[0].data, self.batch)
         self.sum.check_labels(plain, self.background + 1)
@@ -119,8 +115,8 @@ class SoftmaxWithViewLoss(
             away = np.abs(np.arange(-bandwidth, bandwidth + 1))
             whole = float(functions.exp(-away / sigma).sum())
             self.kernels.view_diffs(
-                bottom[0].count, x, label, self.plain, self.log_sums, top[0].diff, bottom[0].diff, self.length, self.period,
-                self.background, *self.how, whole, 1 / self.batch,
+                bottom[0].count, x, label, self.plain, self.log_sums, top[0].diff, bottom[0].diff, self.views, whole,
+                1 / self.batch,
             )  # fmt: skip
 
     def allow_force_backward(self, index: int) -> bool:

@@ -51,8 +51,8 @@ class NormalizeChannels(
     --------
     >>> from boxpresso.layers.core import run_layer
     >>> top, norm = run_layer('type: "Normalize" normalize_param {}', [[3, 4]], tops=2)
-    >>> top.round(4).tolist(), norm.round(4).tolist()
-    ([[0.6, 0.8]], [[5.0]])
+    >>> [round(value, 4) for value in (*top[0].tolist(), *norm[0].tolist())]
+    [0.6, 0.8, 5.0]
     """
 
     kernels, added = Kernels("normalize_channels.cu"), 1e-6  # to the sum

@@ -353,3 +353,12 @@ def test_labels_in_a_file_of_their_own():
     net = Net(parse_net(text), data="shapes", device="cpu")
     assert net.blobs["label"].shape == (4, 3, 1, 1)
     assert np.isfinite(net.forward()["x"]).all()
+
+
+def test_poses_have_a_map_of_the_centre_where_a_slice_parts_it():
+    text = """layer { name: "d" type: "CPMData" top: "data" top: "label" data_param { batch_size: 2 }
+            cpm_transform_param { stride: 8 crop_size_x: 48 crop_size_y: 32 num_parts: 14 } }
+        layer { name: "s" type: "Slice" bottom: "data" top: "image" top: "centre" slice_param { axis: 1 slice_point: 3 } }
+        layer { name: "y" type: "Silence" bottom: "image" bottom: "centre" bottom: "label" }"""
+    net = Net(parse_net(text), data="shapes", device="cpu", lazy=True)
+    assert [net.blobs[name].shape for name in ("image", "centre")] == [(2, 3, 32, 48), (2, 1, 32, 48)]
