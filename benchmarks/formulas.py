@@ -244,7 +244,7 @@ def overlaps(name: str, arrays: Arrays, corners: Callable[[np.ndarray], np.ndarr
     """OpenCV's areas of intersections of convex polygons, over those of unions; it computes in float32."""
     cv2 = importlib.import_module("cv2")
     shapes = [corners(a) if a.shape[1] == 5 else a for a in (a.astype(np.float32) for a in arrays.values())]
-    first, second = (s.reshape(-1, 4, 2) for s in shapes)
+    first, second = (np.ascontiguousarray(s, np.float32).reshape(-1, 4, 2) for s in shapes)
     areas = [[np.float32(cv2.contourArea(p)) for p in polygons] for polygons in (first, second)]
     result = np.zeros((len(first), len(second)), np.float32)
     boxes = [(p.min(1), p.max(1)) for p in (first, second)]
