@@ -94,7 +94,7 @@ def best(scores: np.ndarray, count: int = -1) -> np.ndarray:
     [1, 2, 3]
     """
     if not -1 < count < len(scores):
-        return np.argsort(-scores, kind="stable")
+        return (-scores).argsort(kind="stable")
     if count == 0:
         return np.zeros(0, np.intp)
     least = np.partition(scores, len(scores) - count)[len(scores) - count]

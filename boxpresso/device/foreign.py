@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, ExitStack
 from importlib import import_module
@@ -19,7 +20,14 @@ from .dlpack import CPU, CUDA
 
 def package(x: Any) -> str:
     """The name of the package that an array's type comes from."""
-    return type(x).__module__.partition(".")[0]
+    kind: Any = type(x)
+    return package_of(kind)
+
+
+@functools.lru_cache(256)
+def package_of(kind: Any) -> str:
+    """The name of the package that a type comes from."""
+    return str(kind.__module__).partition(".")[0]
 
 
 def place(x: Any) -> tuple[int, int]:

@@ -54,7 +54,7 @@ def zeros(size: int) -> np.ndarray[Any, np.dtype[np.uint8]]:
     """
     if size < 2 * HUGE or not hasattr(mmap, "MADV_HUGEPAGE"):
         raw = np.zeros(size + 64, np.uint8)
-        start = -raw.__array_interface__["data"][0] % 64
+        start = -addressof(char_at(raw)) % 64  # type: ignore[arg-type]  # arrays are buffers
     else:
         pages = mmap.mmap(-1, size + HUGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)  # a forked process gets its own
         raw = np.frombuffer(pages, np.uint8)

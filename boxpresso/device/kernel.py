@@ -119,8 +119,13 @@ class Kernels(KernelFile):
         return self.name
 
     def on(self, device: Device) -> BoundKernels:
-        """These kernels on a device."""
-        return BoundKernels(self, device)
+        """These kernels on a device. The CPU has them once; a GPU would not go before they do, and nets make GPUs anew."""
+        if device.kind != "cpu":
+            return BoundKernels(self, device)
+        bound: BoundKernels | None = device.memo.get(self)
+        if bound is None:
+            bound = device.memo[self] = BoundKernels(self, device)
+        return bound
 
     def __getattr__(self, name: str) -> Kernel:
         if name.startswith("__"):

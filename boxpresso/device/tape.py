@@ -19,7 +19,7 @@ from . import context
 from .array import Array, Buffer, recording
 from .cuda import Cuda, driver
 from .host import Cpu, lacking
-from .signature import Kernel
+from .signature import Kernel, addressof, char_at
 
 ADDRESS = struct.Struct("<Q")
 TRIES = 3  # how often work that was not launches alone is tried again: it may have taken memory, or made a table
@@ -159,16 +159,19 @@ class HostTape:
 
     def play(self, addresses: Sequence[int]) -> None:
         """Makes the launches on other arrays, whose addresses are given in the order of `arrays`."""
-        device = self.device
+        run, workers = self.device.schedule.run, self.device.workers
         for kernel, function, n, size, passed, places, _ in self.launches:
             for at, slot, offset in places:
                 passed[at] = addresses[slot] + offset
-            lacks = device.schedule.run(kernel, min(device.workers, n), n, size, function, passed)
+            lacks = run(kernel, workers if workers < n else n, n, size, function, passed)
             if lacks:
                 raise MemoryError(lacking(lacks, kernel))
 
 
 def address_of(array: np.ndarray) -> int:
     """Where an array of the CPU lies."""
-    address: int = array.ctypes.data if array.dtype.kind == "V" else array.__array_interface__["data"][0]
-    return address
+    try:
+        return addressof(char_at(array))  # type: ignore[arg-type]  # arrays are buffers
+    except (TypeError, ValueError):  # one that is read-only or empty, or of another library's dtype
+        address: int = array.ctypes.data if array.dtype.kind == "V" else array.__array_interface__["data"][0]
+        return address

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import math
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -17,6 +19,7 @@ from ..device.cuda import Cuda
 from ..device.dlpack import CPU, CUDA
 from ..device.foreign import borrowed, chosen, let_go, package, place
 from ..device.signature import BFLOAT16
+from ..device.tape import address_of
 from ..proto.errors import BoxpressoError
 from . import memory
 
@@ -84,13 +87,29 @@ def cast_into(device: Device, source: AnyArray, target: AnyArray) -> None:
 
 def is_bfloat16(x: Any) -> bool:
     """Whether an array is of another library's bfloat16: torch's, or ml_dtypes' under numpy."""
-    return str(getattr(x, "dtype", "")) in ("bfloat16", "torch.bfloat16")
+    return named_bfloat16(getattr(x, "dtype", ""))
+
+
+@functools.lru_cache(64)
+def named_bfloat16(dtype: Any) -> bool:
+    """Whether that is the name of a library's dtype."""
+    return str(dtype) in ("bfloat16", "torch.bfloat16")
 
 
 def values(x: Any, device: Device) -> np.ndarray:
     """The caller's array on the host; bfloat16 as float32."""
     array = np.asarray(take(x, device))
     return cast_to(array, np.float32) if array.dtype == BFLOAT16 else array
+
+
+def real_values(x: Any, device: Device, name: str) -> np.ndarray:
+    """`values` of the argument of that name. Raises BoxpressoError for None, and for what are no real numbers."""
+    if x is None:
+        raise BoxpressoError(f"{name} must be an array, got None")
+    array = x.numpy() if device.kind == "cpu" and plain_tensor(x) else values(x, device)
+    if array.dtype.kind not in "biuf":
+        raise BoxpressoError(f"{name} must be of real numbers, got {array.dtype}")
+    return array
 
 
 def float_of(x: Any, device: Device) -> np.dtype[Any]:
@@ -129,7 +148,7 @@ def plain_tensor(x: Any) -> bool:
     """Whether an array is a torch tensor on the CPU that numpy has as it lies in memory."""
     if package(x) != "torch" or not getattr(x, "is_cpu", False) or not x.is_contiguous() or x.requires_grad:
         return False
-    return not (x.is_conj() or x.is_neg()) and not is_bfloat16(x)
+    return not (x.is_conj() or x.is_neg() or named_bfloat16(x.dtype))
 
 
 def known_kind(x: Any) -> bool:
@@ -138,13 +157,20 @@ def known_kind(x: Any) -> bool:
 
 
 def taken_as_it_is(x: Any, device: Device) -> AnyArray:
-    """`take` of an array of a known kind that is not whole: a tensor of torch's, or of a GPU's."""
+    """`take` of an array of a known kind."""
+    if type(x) is np.ndarray:
+        return x
     return cast(AnyArray, x.numpy()) if device.kind == "cpu" else take(x, device)
 
 
 def whole(x: Any) -> bool:
     """Whether an array of a known kind is taken as it is."""
     return type(x) is np.ndarray or (type(x) is Array and x.size == x.buffer.count)
+
+
+def address(x: Any) -> int:
+    """Where an array of a known kind of the CPU lies."""
+    return x.data_ptr() if package(x) == "torch" else address_of(x)
 
 
 def take(x: Any, device: Device, dtype: Any = None) -> AnyArray:
@@ -267,14 +293,15 @@ class Results:
 
     def outwards(self, array: np.ndarray) -> Any:
         """An array of the CPU as one of the caller's type; numpy's for libraries that do not take DLPack."""
-        x, torch = self.like, package(self.like) == "torch"
+        x = self.like
+        library = package(x)
         if array.dtype == BFLOAT16 and is_bfloat16(x):
             bits = array.view(np.int16)
-            return import_module("torch").from_numpy(bits).view(x.dtype) if torch else bits.view(x.dtype)
+            return sys.modules["torch"].from_numpy(bits).view(x.dtype) if library == "torch" else bits.view(x.dtype)
         if isinstance(x, np.ndarray):
             return array
-        if torch:
-            return import_module("torch").from_numpy(array)
+        if library == "torch":
+            return sys.modules["torch"].from_numpy(array)
         space = getattr(x, "__array_namespace__", None)
         return space().from_dlpack(array) if space is not None else array
 

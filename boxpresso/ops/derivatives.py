@@ -110,11 +110,6 @@ class Backward(torch.autograd.Function):  # type: ignore[misc]
         return one_by_one(Backward.apply, info, dims, *args)
 
 
-def linear_in(op: Operator[...], options: dict[str, Any]) -> Sequence[str]:
-    """The inputs in each of which the result is linear."""
-    return ("x",) if options.get("pool_mode") == "avg" else op.linear
-
-
 def derivatives(
     op: Operator[...],
     options: dict[str, Any],
@@ -141,7 +136,7 @@ def derivatives(
         if input_name == "bias":
             column = direction if options["layout"] == "NHWC" else direction[:, None, None]
             add(0, column.to(grad.dtype).expand_as(grad))
-        elif input_name in linear_in(op, options):  # and the operator without what it only adds
+        elif input_name in op.linear_in(options):  # and the operator without what it only adds
             values = [direction if j == i else value for j, value in enumerate(inputs)]
             values = [None if name == "bias" else value for name, value in zip(op.inputs, values)]
             if asked[0]:

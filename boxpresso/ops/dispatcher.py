@@ -56,8 +56,12 @@ def alone(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def without(*args: Any) -> Any:
-        with torch.no_grad():
+        before = torch.is_grad_enabled()
+        torch._C._set_grad_enabled(False)  # torch.no_grad() takes ten times as long
+        try:
             return function(*args)
+        finally:
+            torch._C._set_grad_enabled(before)
 
     return without
 

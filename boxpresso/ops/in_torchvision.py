@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import torch
 
 from .. import ops as operators
@@ -18,7 +19,7 @@ from .derivatives import Backward, detached
 from .dispatcher import Table, kernel, put_in
 from .regions import roi_pool as pool
 from .regions import roi_pool_argmax, roi_pool_backward
-from .torch import traced
+from .torch import traced, transformed
 
 SIZE = "SymInt pooled_height, SymInt pooled_width"
 SHAPE = "SymInt batch_size, SymInt channels, SymInt height, SymInt width"
@@ -54,6 +55,11 @@ def like(grad: Any, *shape: int) -> Any:
     return grad.new_empty(shape)
 
 
+def constant(rois: Any) -> Any:
+    """Regions without a gradient."""
+    return rois.detach() if rois.requires_grad or transformed() else rois
+
+
 def square(height: int, width: int) -> int:
     if height != width:
         raise BoxpressoError(f"output_size must be as high as wide here, got {(height, width)}")
@@ -69,18 +75,22 @@ def below(x: Any, rois: Any, scale: float, height: int, width: int) -> Any:
 def mapping(x: Any, rois: Any, height: int, width: int) -> Any:
     """The channel of each number of a position-sensitive result."""
     outputs = x.shape[1] // max(height * width, 1)
+    if x.is_cpu and not traced((x, rois)):  # torch's repeat takes longer than the operator
+        row = np.arange(outputs * height * width, dtype=np.int32).reshape(1, outputs, height, width)
+        return torch.from_numpy(row.repeat(rois.shape[0], 0))
     channels = torch.arange(outputs * height * width, dtype=torch.int32, device=x.device)
     return channels.reshape(1, outputs, height, width).repeat(rois.shape[0], 1, 1, 1)
 
 
 @kernel(ALONE)
 def nms(boxes: Any, scores: Any, threshold: float) -> Any:
-    return operators.nms(boxes.detach(), scores.detach(), threshold)
+    boxes, scores = detached((boxes, scores))
+    return operators.nms(boxes, scores, threshold)
 
 
 @kernel(FORWARD)
 def roi_align(x: Any, rois: Any, scale: float, height: int, width: int, ratio: int, aligned: bool) -> Any:
-    return ours.roi_align(x, rois.detach(), (height, width), scale, ratio, aligned)
+    return ours.roi_align(x, constant(rois), (height, width), scale, ratio, aligned)
 
 
 @kernel(ALONE)
@@ -121,7 +131,7 @@ class RoiPool(torch.autograd.Function):  # type: ignore[misc]
 @kernel(FORWARD)
 def roi_pool(x: Any, rois: Any, scale: float, height: int, width: int) -> Any:
     if torch.is_grad_enabled() and x.requires_grad:
-        return RoiPool.apply(x, rois.detach(), (height, width), scale)
+        return RoiPool.apply(x, constant(rois), (height, width), scale)
     if traced((x, rois)):
         return below(x, rois, scale, height, width)
     return roi_pool_argmax(*detached((x, rois)), (height, width), scale)
@@ -134,7 +144,7 @@ def _roi_pool_backward(grad: Any, rois: Any, argmax: Any, scale: float, h: int, 
 
 @kernel(FORWARD)
 def ps_roi_align(x: Any, rois: Any, scale: float, height: int, width: int, ratio: int) -> Any:
-    return ours.ps_roi_align(x, rois.detach(), square(height, width), scale, ratio), mapping(x, rois, height, width)
+    return ours.ps_roi_align(x, constant(rois), square(height, width), scale, ratio), mapping(x, rois, height, width)
 
 
 @kernel(ALONE)
@@ -144,7 +154,7 @@ def _ps_roi_align_backward(grad: Any, rois: Any, _: Any, scale: float, h: int, w
 
 @kernel(FORWARD)
 def ps_roi_pool(x: Any, rois: Any, scale: float, height: int, width: int) -> Any:
-    return ours.ps_roi_pool(x, rois.detach(), square(height, width), scale), mapping(x, rois, height, width)
+    return ours.ps_roi_pool(x, constant(rois), square(height, width), scale), mapping(x, rois, height, width)
 
 
 @kernel(ALONE)

@@ -12,11 +12,13 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Generic, ParamSpec, cast
 
+import numpy as np
+
 from ..device import Blob, strides
 from ..device.cuda import Cuda
 from ..device.kernel import real_of
 from ..device.signature import BFLOAT16
-from ..device.tape import TRIES, HostTape, Tape, Unrecordable, address_of
+from ..device.tape import TRIES, HostTape, Tape, Unrecordable
 from ..layers.core import Layer, Trait, check_arity, make_layer, strided, traits_of
 from ..proto import LayerParameter
 from ..proto.errors import BoxpressoError, LayerError
@@ -85,9 +87,11 @@ class Operator(Generic[P]):
         self.signature = inspect.signature(describe)
         parameters = self.signature.parameters.values()
         self.names = [p.name for p in parameters]
-        self.forms: set[tuple[Any, ...]] = set()  # ways to give arguments that fit: how many by position, which by name
         self.options = [name for name in self.names if name not in self.inputs]
         self.defaults = {p.name: p.default for p in parameters if p.default is not p.empty}
+        # By how many arguments come by position, and which by name: where each input, and each option, is among these and the
+        # defaults behind them.
+        self.forms: dict[tuple[Any, ...], tuple[list[int], list[int]]] = {}
         functools.update_wrapper(self, describe)
         self.__signature__ = self.signature.replace(return_annotation=Any)  # what help() shows
 
@@ -158,18 +162,30 @@ class Operator(Generic[P]):
     def bind(self, *args: Any, **kwargs: Any) -> tuple[list[Any], dict[str, Any]]:
         """The arrays, in the order of `inputs` (None: not given), and the other arguments."""
         form = len(args), *kwargs
-        values = {**self.defaults, **dict(zip(self.names, args)), **kwargs}
-        if form not in self.forms:
-            try:
-                self.signature.bind(*args, **kwargs)
-            except TypeError as error:
-                taken = ", ".join(f"{n}={self.defaults[n]!r}" if n in self.defaults else n for n in self.names)
-                raise TypeError(f"{self.__name__}() {error}; it takes {taken}") from None  # type: ignore[attr-defined]
-            self.forms.add(form)
-        inputs = [values[name] for name in self.inputs]
+        of_inputs, of_options = self.forms.get(form) or self.form(form, args, kwargs)
+        at = (*args, *kwargs.values(), *self.defaults.values()).__getitem__
+        inputs = list(map(at, of_inputs))
         if self.regions is not None and type(inputs[self.regions]) in (list, tuple):
             inputs[self.regions] = arrays.regions_of(inputs[self.regions], inputs[0], self.columns)
-        return inputs, {name: values[name] for name in self.options}
+        return inputs, dict(zip(self.options, map(at, of_options)))
+
+    def form(self, form: tuple[Any, ...], args: Any, kwargs: dict[str, Any]) -> tuple[list[int], list[int]]:
+        """A way to give arguments, which is remembered: see `forms`. Raises TypeError for one that does not fit."""
+        try:
+            self.signature.bind(*args, **kwargs)
+        except TypeError as error:
+            taken = ", ".join(f"{n}={self.defaults[n]!r}" if n in self.defaults else n for n in self.names)
+            raise TypeError(f"{self.__name__}() {error}; it takes {taken}") from None  # type: ignore[attr-defined]
+        order = [*self.names[: len(args)], *kwargs]
+        places = {name: len(order) + i for i, name in enumerate(self.defaults)}
+        places.update((name, i) for i, name in enumerate(order))
+        known = [places[name] for name in self.inputs], [places[name] for name in self.options]
+        self.forms[form] = known
+        return known
+
+    def linear_in(self, options: dict[str, Any]) -> Sequence[str]:
+        """The inputs in each of which the result is linear, without a bias and what lies outside an image."""
+        return ("x",) if options.get("pool_mode") == "avg" else self.linear
 
     def __repr__(self) -> str:
         return f"<operator {self.__name__}{self.signature}>"  # type: ignore[attr-defined]
@@ -227,6 +243,8 @@ class Call:
             None  # the cache that it goes back to, and its key there
         )
         self.tapes: dict[Any, Tape | HostTape] = {}  # its launches, by what they are of
+        # Which input's numbers are looked at before a tape of the CPU is played, and what does.
+        self.watch: tuple[int, Callable[[Any], object]] | None = None
         self.tries = 0  # how often what it does could not be recorded
         self.results = arrays.Results(first, self.device)
         # An image in torch's memory format of that name is taken as it lies in memory.
@@ -245,17 +263,21 @@ class Call:
         for input_name, array in zip(op.inputs, self.lent):
             if array is not None and array.dtype.kind not in "biuf" and array.dtype != BFLOAT16:
                 raise BoxpressoError(f"{name}: {input_name} must be of real numbers, got {array.dtype}")
+        # The dtype of each input's gradient: beside 16 bits float32 for what is wider, whose gradients exceed float16's range.
+        self.kinds = [
+            self.dtype if a is not None and a.dtype in (np.float32, np.float64) else self.outer for a in self.lent
+        ]
         rest = [None if a is None else arrays.take(a, self.device, self.dtype) for a in self.lent[1:]]
-        self.arrays: list[Any] = [x, *rest]
-        self.shapes = tuple(None if a is None else a.shape for a in self.arrays)
+        self.taken: Any = [x, *rest]
+        self.shapes = tuple(None if a is None else a.shape for a in self.taken)
         self.plan, self.key = self.describe()
         self.half = halves and self.outer != self.dtype and Trait.SIXTEEN_BITS in traits_of(self.plan.type)
         self.inner = self.outer if self.half else self.dtype  # the dtype of the layer's image and result
         if not self.half:
-            self.arrays[0] = x = arrays.take(x, self.device, self.dtype)
+            self.taken[0] = x = arrays.take(x, self.device, self.dtype)
         self.turns = self.last and not self.plan.last  # whether the layer needs a copy with the channels first
         if self.turns:
-            self.arrays[0] = self.permuted(x, TO_NCHW)
+            self.taken[0] = self.permuted(x, TO_NCHW)
         self.bottoms = [self.blob(a) for i, a in enumerate(self.arrays) if a is not None and i not in self.plan.blobs]
         self.top = [self.empty_blob(self.inner)]
         self.own, self.count = self.top[0]._data, sum(a is not None for a in self.arrays)
@@ -283,11 +305,23 @@ class Call:
 
     def take(self, inputs: Sequence[Any]) -> None:
         """Takes other arrays of the same kind, shapes and dtypes."""
-        self.inputs, self.again = list(inputs), True
-        self.arrays = [a if a is None or arrays.whole(a) else arrays.taken_as_it_is(a, self.device) for a in inputs]
+        self.inputs, self.again, self.taken = inputs, True, None
+        if self.device.kind != "cpu":
+            self.take_all()
         self.results.like, self.borrowed = inputs[0], False
         if self.cached.user is self.token:
             self.cached.ran = False
+
+    @property
+    def arrays(self) -> list[Any]:
+        """The inputs as the layer has them. On the CPU those of a call that came before are taken when somebody asks."""
+        if self.taken is None:
+            self.take_all()
+        return cast("list[Any]", self.taken)
+
+    def take_all(self) -> None:
+        """Takes the inputs of a known kind as they are."""
+        self.taken = [a if a is None or arrays.whole(a) else arrays.taken_as_it_is(a, self.device) for a in self.inputs]
 
     def borrow(self) -> None:
         """Has the blobs of the bottoms lie in the arrays that were taken."""
@@ -317,7 +351,7 @@ class Call:
 
     def release(self) -> None:
         """Lets go of the caller's arrays."""
-        self.inputs, self.arrays, self.lent, self.results.like, self.lasting_result = [], [], [], None, None
+        self.inputs, self.taken, self.lent, self.results.like, self.lasting_result = [], [], [], None, None
         if self.borrowed:
             own = self.top[0]._data if self.top[0]._data is self.own else None  # that a tape may write to
             for blob in (*self.bottoms, *self.top):
@@ -452,7 +486,7 @@ class Call:
 
         with self.cached.lock:
             on_tape = direct and top.count and (isinstance(self.device, Cuda) or self.repeats(keep))
-            self.launch(work, [*self.arrays, ours, places] if on_tape else None, keep if places is None else "places")
+            self.launch(work, [ours, places] if on_tape else None, keep if places is None else "places")
             self.cached.ran = self.cached.user is self.token and places is None
         if keep:  # a backward may look at the result, also where the layer did not run for it
             self.borrow()
@@ -468,38 +502,43 @@ class Call:
         """Whether the layer's passes can be played from a tape of the CPU: none where it leaves something from forward for its
         backward, which comes (`keep`)."""
         leaves = keep and (self.plan.remembers or self.plan.keeps)
-        return self.again and not leaves and self.cached.shapes == self.shapes and self.layer.repeats(self.arrays)
+        return self.again and not leaves and self.cached.shapes == self.shapes and self.layer.repeats()
 
-    def launch(self, work: Callable[[], None], taken: Sequence[Any] | None, kind: Any) -> None:
-        """Does `work`. The launches of a call that has come before are made again, on the arrays that are `taken` now.
+    def launch(self, work: Callable[[], None], more: Sequence[Any] | None, kind: Any) -> None:
+        """Does `work`. The launches of a call that has come before are made again, on the inputs and arrays of now.
 
-        taken: None where it is not known which they are, or on the CPU whether it is launches alone. kind: what tells the works
-        of this call from each other.
+        more: the arrays beside the inputs; None where it is not known which they are, or on the CPU whether it is launches
+        alone. kind: what tells the works of this call from each other.
         """
         device = self.device
-        if not self.again or taken is None or (isinstance(device, Cuda) and device.debug):
+        if not self.again or more is None or (isinstance(device, Cuda) and device.debug):
             work()
             return
-        there = [array for array in taken if array is not None]
         if not isinstance(device, Cuda):
-            self.play(work, there, list(map(address_of, there)), kind)
+            if self.watch is not None:
+                which, look = self.watch
+                look(arrays.taken_as_it_is(self.inputs[which], device))
+            given = [*self.inputs, *more]
+            self.play(work, more, [arrays.address(array) for array in given if array is not None], kind)
             return
+        there = [array for array in (*self.taken, *more) if array is not None]  # those of a GPU are taken at once
         addresses = [array.address(i >= self.count) for i, array in enumerate(there)]
         others = {cast(Cuda, array.buffer.device) for array in there} - {device}
         if others:
             device.wait_for(others)
-        self.play(work, there, addresses, kind)
+        self.play(work, more, addresses, kind)
         if others:
             device.let_wait(others)
 
-    def play(self, work: Callable[[], None], there: Sequence[Any], addresses: Sequence[int], kind: Any) -> None:
-        """What `work` does, from its tape where there is one that fits; `there`: the arrays at these addresses."""
+    def play(self, work: Callable[[], None], more: Sequence[Any], addresses: Sequence[int], kind: Any) -> None:
+        """What `work` does, from its tape where there is one that fits; addresses: of the inputs, and of `more`, the
+        arrays beside them."""
         cached, tape = self.cached, self.tapes.get(kind)
         if tape is not None and tape.fits(addresses):
             tape.play(addresses)
             if cached.user is not self.token:  # what that one has left in the layer's memory is lost
                 cached.user = None
-        elif not self.record(work, there, kind):
+        elif not self.record(work, [array for array in (*self.arrays, *more) if array is not None], kind):
             work()
 
     def record(self, work: Callable[[], None], there: Sequence[Any], kind: Any) -> bool:
@@ -517,6 +556,7 @@ class Call:
             return False
         if self.layer.pass_number == draws:
             self.tapes[kind] = tape
+            self.watch = None if isinstance(tape, Tape) else self.layer.watch()
         else:  # it draws random numbers, others each time
             self.tries = TRIES
         return True
@@ -539,11 +579,11 @@ class Call:
             )
         return gradient
 
-    def room(self, shape: Sequence[int], turn: bool) -> tuple[Any, Any, bool]:
+    def room(self, shape: Sequence[int], turn: bool, dtype: Any = None) -> tuple[Any, Any, bool]:
         """A new array for the caller, the same as ours, and whether the layer may write straight into it; `shape`: the
-        layer's, `turn`: the caller has the channels last there, the layer not."""
-        shape = [shape[axis] for axis in TO_NHWC] if turn else shape
-        return *self.results.empty(shape, self.outer), not turn and self.outer == self.inner
+        layer's, `turn`: the caller has the channels last there, the layer not; `dtype`: another than the result's."""
+        shape, dtype = [shape[axis] for axis in TO_NHWC] if turn else shape, dtype or self.outer
+        return *self.results.empty(shape, dtype), not turn and dtype == self.inner
 
     def hand_over(self, output: Any, ours: Any, turn: bool) -> None:
         """Writes the layer's output into the result, in its layout and dtype."""
@@ -558,18 +598,17 @@ class Call:
             return Call(self.op, self.inputs, self.options, halves=False).backward(grad, wanted)
         gradient = self.inwards(grad, self.inner, "grad")
         rooms: list[tuple[Any, Any, bool] | None] = [
-            self.room(array.shape, self.turns and i == 0) if array is not None and wanted[i] else None
+            self.room(array.shape, self.turns and i == 0, self.kinds[i]) if array is not None and wanted[i] else None
             for i, array in enumerate(self.arrays)
         ]
         results = [room for room in rooms if room is not None]
         with self.cached.lock:
             stands = self.cached.ran and self.cached.user is self.token  # what the forward has left in the layer
-            taken: list[Any] | None = [*self.arrays, self.lasting_result if stands else None, gradient]
-            for _, ours, direct in results:
-                taken = [*taken, ours] if direct and ours.size and taken is not None else None
-            work = partial(self.run_back, gradient, rooms)
-            on_tape = self.top[0].count and (isinstance(self.device, Cuda) or self.repeats(True))
-            self.launch(work, taken if on_tape else None, (tuple(wanted), stands))
+            written = [ours for _, ours, direct in results if direct and ours.size]
+            work, direct = partial(self.run_back, gradient, rooms), self.top[0].count and len(written) == len(results)
+            on_tape = direct and (isinstance(self.device, Cuda) or self.repeats(True))
+            more = [self.lasting_result if stands else None, gradient, *written]
+            self.launch(work, more if on_tape else None, (tuple(wanted), stands))
         self.finish()
         gradients = [None if room is None else room[0] for room in rooms]
         if self.turned and gradients[0] is not None:

@@ -24,6 +24,14 @@ def pair(value: Two, name: str = "output_size") -> tuple[int, int]:
     return two[0], two[1]
 
 
+def number(value: Any, name: str) -> float:
+    """A number. Raises BoxpressoError for what is none."""
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise BoxpressoError(f"{name} must be a number, got {value!r}") from None
+
+
 def pooled(output_size: Two, spatial_scale: float) -> dict[str, Any]:
     """What the parameters of nearly all region layers have in common."""
     height, width = pair(output_size)

@@ -12,7 +12,7 @@ from ..device.kernel import real_of
 from ..layers.regions.levels import levels_of, put_rows, scale_of, take_rows
 from ..proto.errors import BoxpressoError
 from . import arrays
-from .parameters import Two
+from .parameters import Two, number
 from .regions import roi_align
 
 
@@ -128,9 +128,15 @@ def chosen(
     image_size: Two | None = None, layout: str = "NCHW",
 ) -> tuple[np.ndarray, np.ndarray, list[dict[str, Any]]]:  # fmt: skip
     """The regions (K, 5) on the host, the level of each, and the arguments of roi_align for each level."""
-    if not len(features):
-        raise BoxpressoError("features must be a list of at least one level")
+    if not isinstance(features, (list, tuple)) or not features:
+        raise BoxpressoError(f"features must be a list of at least one level, got {type(features).__name__}")
+    number(canonical_level, "canonical_level")
+    if not 0 < number(canonical_scale, "canonical_scale") < np.inf:
+        raise BoxpressoError(f"canonical_scale must be above 0, got {canonical_scale!r}")
     scales = spatial_scales
+    if scales is not None and np.ndim(scales) != 1:
+        raise BoxpressoError(f"spatial_scales must be numbers, one for each of {len(features)} levels, got {scales!r}")
+    scales = None if scales is None else [number(scale, "spatial_scales") for scale in scales]
     if scales is None:
         if image_size is None:
             raise BoxpressoError("give spatial_scales, or image_size to take them from")
@@ -144,7 +150,7 @@ def chosen(
         )
     device = arrays.device_of(features[0])
     regions = arrays.regions_of(rois, features[0])
-    rows = arrays.values(regions, arrays.device_of(regions))
+    rows = arrays.real_values(regions, arrays.device_of(regions), "rois")
     if rows.ndim != 2 or rows.shape[1] != 5:
         raise BoxpressoError(f"rois must be (K, 5), or a list of boxes (K, 4), one for each image; got {rows.shape}")
     rows = rows.astype(real_of(arrays.take(features[0], device).dtype))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,11 +10,12 @@ import numpy as np
 
 from ..device import Array
 from ..device.kernel import real_of
+from ..layers.core.numbers import COUNT_LIMIT
 from ..layers.regions.paste import paste
 from ..proto.errors import BoxpressoError
 from . import arrays
 from .operator import Plan, operator
-from .parameters import Two, pair
+from .parameters import Two, number, pair
 
 
 def text_of(**settings: Any) -> dict[str, Any]:
@@ -202,13 +204,19 @@ def paste_masks(
     """
     if mode not in ("detectron2", "torchvision"):
         raise BoxpressoError(f"mode must be 'detectron2' or 'torchvision', got {mode!r}")
+    if masks is None or boxes is None:
+        raise BoxpressoError(f"{'masks' if masks is None else 'boxes'} must be an array, got None")
+    threshold = None if threshold is None else number(threshold, "threshold")
     device = arrays.device_of(masks)
     planes = arrays.take(masks, device)
     if planes.dtype not in arrays.FLOATS:
         raise BoxpressoError(f"masks must be of float16, bfloat16, float32 or float64, got {planes.dtype}")
     if threshold is not None:  # what is compared with it is not rounded to 16 bits before
         planes = arrays.take(planes, device, real_of(planes.dtype))
-    rows = arrays.take(boxes, device, real_of(planes.dtype))
+    rows = arrays.take(boxes, device)
+    if rows.dtype not in arrays.FLOATS and rows.dtype.kind not in "biu":
+        raise BoxpressoError(f"boxes must be of real numbers, got {rows.dtype}")
+    rows = arrays.take(rows, device, real_of(planes.dtype))
     extra = (1,) if planes.ndim == 4 else ()
     fits = planes.ndim in (3, 4) and planes.shape[1:-2] == extra and rows.shape == (planes.shape[0], 4)
     size = pair(image_size, "image_size")
@@ -218,6 +226,8 @@ def paste_masks(
             f"{tuple(rows.shape)} and {size}"
         )
     shape = planes.shape[0], *extra, *size
+    if math.prod(shape) > COUNT_LIMIT:
+        raise BoxpressoError(f"image_size {size} of {shape[0]} masks: kernels count their pixels to 2^31 - 1")
     result, ours = arrays.Results(masks, device).empty(shape, planes.dtype)
     flat = device.part(planes, 0, (planes.shape[0], *planes.shape[-2:]))
     if planes.size:

@@ -12,6 +12,7 @@ from ..device.cast import cast_to
 from ..layers.detection.soften import matrix_decay, overlaps, soft_suppress
 from ..proto.errors import BoxpressoError
 from . import arrays
+from .parameters import number
 
 
 def soft_nms(
@@ -52,7 +53,8 @@ def soft_nms(
     """
     if method not in ("linear", "gaussian", "naive"):
         raise BoxpressoError(f"method must be 'linear', 'gaussian' or 'naive', got {method!r}")
-    check_rule(offset, sigma)
+    check_rule(offset, sigma, min_score)
+    iou_threshold = number(iou_threshold, "iou_threshold")
     device, rows, values, labels = taken(boxes, scores, idxs)
     order = np.argsort(labels, kind="stable")
     starts = np.append(np.flatnonzero(np.diff(labels[order], prepend=np.nan)), len(order)).astype(np.int32)
@@ -102,7 +104,7 @@ def matrix_nms(
     """
     if method not in ("linear", "gaussian"):
         raise BoxpressoError(f"method must be 'gaussian' or 'linear', got {method!r}")
-    check_rule(offset, sigma)
+    check_rule(offset, sigma, min_score)
     device, rows, values, labels = taken(boxes, scores, idxs)
     order = best(values)
     groups = np.unique(labels[order], return_inverse=True)[1].reshape(-1)
@@ -113,18 +115,19 @@ def matrix_nms(
     return handed(boxes, device, np.column_stack([rows[chosen], new[stay]]), chosen.astype(np.int64))
 
 
-def check_rule(offset: int, sigma: float) -> None:
+def check_rule(offset: int, sigma: float, min_score: float) -> None:
     if offset not in (0, 1):
-        raise BoxpressoError(f"offset must be 0 or 1, got {offset}")
-    if not 0 < sigma < np.inf:
+        raise BoxpressoError(f"offset must be 0 or 1, got {offset!r}")
+    number(min_score, "min_score")
+    if not 0 < number(sigma, "sigma") < np.inf:
         raise BoxpressoError(f"sigma must be above 0, got {sigma}")
 
 
 def taken(boxes: Any, scores: Any, idxs: Any) -> tuple[Device, np.ndarray, np.ndarray, np.ndarray]:
     """The device, and boxes, scores and classes on the host, of one dtype."""
     device = arrays.device_of(boxes)
-    rows, values = (arrays.values(a, device) for a in (boxes, scores))
-    labels = np.zeros(len(values)) if idxs is None else arrays.values(idxs, arrays.device_of(idxs))
+    rows, values = arrays.real_values(boxes, device, "boxes"), arrays.real_values(scores, device, "scores")
+    labels = np.zeros(values.size) if idxs is None else arrays.real_values(idxs, arrays.device_of(idxs), "idxs")
     if rows.ndim != 2 or rows.shape[1] != 4 or values.shape != rows.shape[:1] or labels.shape != values.shape:
         raise BoxpressoError(
             f"boxes must be (N, 4), scores and idxs (N,), got {rows.shape}, {values.shape} and {labels.shape}"
@@ -213,12 +216,15 @@ def overlap_of(a: Any, b: Any, mode: str, aligned: bool, clockwise: bool | None)
     if mode not in ("iou", "iof"):
         raise BoxpressoError(f"mode must be 'iou' or 'iof', got {mode!r}")
     device = arrays.device_of(a)
-    rows = [arrays.values(x, device) for x in (a, b)]
     boxes = clockwise is not None
+    rows = [arrays.real_values(x, device, f"{'boxes' if boxes else 'polygons'}{i}") for i, x in ((1, a), (2, b))]
     fit = all(x.ndim == 2 and (x.shape[1] == 5 if boxes else x.shape[1] % 2 == 0 and x.shape[1] >= 6) for x in rows)
     if not fit or (aligned and len(rows[0]) != len(rows[1])):
-        wanted = "(N, 5)" if boxes else "(N, 2 k) of k corners, 3 or more,"
-        raise BoxpressoError(f"both must be {wanted}{' with one N' * aligned}; got {rows[0].shape} and {rows[1].shape}")
+        wanted = "(N, 5)" if boxes else "(N, 2 k) of k corners, 3 or more"
+        both = "boxes1 and boxes2" if boxes else "polygons1 and polygons2"
+        raise BoxpressoError(
+            f"{both} must be {wanted}{' with one N' * aligned}; got {rows[0].shape} and {rows[1].shape}"
+        )
     real = np.float64 if rows[0].dtype == np.float64 else np.float32
     rows = [x.astype(real) for x in rows]
     if clockwise is False:

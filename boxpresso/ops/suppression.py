@@ -16,6 +16,7 @@ from ..layers.detection import nms_choice, suppress
 from ..layers.detection.order import Order, Scratch, sortable
 from ..proto.errors import BoxpressoError
 from . import arrays
+from .parameters import number
 
 KERNELS = Kernels(Path(__file__).with_name("nms.cu"))
 
@@ -76,6 +77,7 @@ def batched_nms(boxes: Any, scores: Any, idxs: Any, iou_threshold: float) -> Any
     >>> batched_nms(boxes, np.array([0.7, 0.8, 0.9]), np.array([1, 2, 2]), 0.5).tolist()
     [2, 0]
     """
+    need_classes(idxs)
     return suppressed(boxes, scores, idxs, 4, iou_threshold, pixels=False, strict=True)
 
 
@@ -129,7 +131,13 @@ def batched_nms_rotated(boxes: Any, scores: Any, idxs: Any, iou_threshold: float
     >>> batched_nms_rotated(boxes, np.array([0.7, 0.8, 0.9]), np.array([1, 2, 2]), 0.5).tolist()
     [2, 0]
     """
+    need_classes(idxs)
     return suppressed(boxes, scores, idxs, 5, iou_threshold, clockwise=clockwise)
+
+
+def need_classes(idxs: Any) -> None:
+    if idxs is None:
+        raise BoxpressoError("idxs must be an array, got None")
 
 
 def suppressed(
@@ -137,6 +145,9 @@ def suppressed(
 ) -> Any:
     """The indices that stay, by score, under the caller's kind of array. classes: None where all boxes are of one."""
     device, shape, count = arrays.device_of(boxes), np.shape(boxes), np.shape(scores)
+    threshold = number(threshold, "iou_threshold")
+    if boxes is None or scores is None:
+        raise BoxpressoError(f"{'boxes' if boxes is None else 'scores'} must be an array, got None")
     if len(shape) != 2 or shape[1] != columns or count != shape[:1]:
         raise BoxpressoError(f"boxes must be of shape (N, {columns}) and scores of shape (N,), got {shape} and {count}")
     if classes is not None and np.shape(classes) != count:
@@ -200,22 +211,26 @@ def on_host(
     device: Device, boxes: Any, scores: Any, classes: Any, threshold: float, clockwise: bool, **rule: bool
 ) -> Any:
     """The same with the order found on the host."""
-    rows, values = (arrays.values(a, device) for a in (boxes, scores))
-    rows = rows.astype(np.float64 if rows.dtype == np.float64 else np.float32)
+    rows = arrays.real_values(boxes, device, "boxes")
+    rows = rows.astype(np.float64 if rows.dtype == np.float64 else np.float32, copy=not clockwise)
     if not clockwise:
         rows[:, 4] *= -1
-    first = best(values)
+    first = best(arrays.real_values(scores, device, "scores"))
     if classes is None:
-        stay = first[suppress.suppress_boxes(device, rows[first], threshold, starts=None, **rule)]
+        stay = first[suppress.suppress_boxes(device, rows.take(first, 0), threshold, starts=None, **rule)]
     else:
-        labels = arrays.values(classes, arrays.device_of(classes))
+        labels = arrays.real_values(classes, arrays.device_of(classes), "idxs")
         order = first[np.argsort(labels[first], kind="stable")]  # by class, within one best first
-        starts = np.append(np.flatnonzero(np.diff(labels[order], prepend=np.nan)), len(order))
-        stay = order[suppress.suppress_boxes(device, rows[order], threshold, starts=starts.astype(np.int32), **rule)]
-        rank = np.empty(len(order), np.int64)
-        rank[first] = np.arange(len(order))
-        stay = stay[np.argsort(rank[stay])]
+        sorted_labels = labels[order]
+        changes = np.flatnonzero(sorted_labels[1:] != sorted_labels[:-1]) + 1
+        starts = np.concatenate(([0], changes, [len(order)]))
+        stay = order[suppress.suppress_boxes(device, rows.take(order, 0), threshold, starts=starts, **rule)]
+        stays = np.zeros(len(order), bool)
+        stays[stay] = True
+        stay = first[stays[first]]
     results = arrays.Results(boxes, device)
+    if device.kind == "cpu":
+        return results.outwards(stay.astype(np.int64, copy=False))
     result, ours = results.empty(stay.shape, np.int64)
     ours[...] = stay
     if isinstance(ours, Array):

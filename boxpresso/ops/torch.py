@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import contextvars
 import functools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,9 @@ from torch.autograd import forward_ad
 
 from ..proto.errors import BoxpressoError
 from . import OPERATORS, arrays, library, pyramid  # noqa: F401  library registers torch.ops.boxpresso
+from . import batched_nms as suppressed_by_class
+from . import nms as suppressed
+from . import nms_rotated as suppressed_rotated
 from .derivatives import Backward, Forward, detached
 from .operator import Call, Operator
 from .shapes import name_of
@@ -77,6 +80,19 @@ def traced(values: Iterable[Any]) -> bool:
     return False
 
 
+def transformed() -> bool:
+    """Whether this is under one of torch.func's transforms, or in forward mode."""
+    return forward_ad._current_level >= 0 or torch._C._functorch.peek_interpreter_stack() is not None
+
+
+def asks(inputs: Sequence[Any]) -> bool:
+    """Whether one of the inputs is a tensor that asks for a gradient."""
+    for value in inputs:  # noqa: SIM110  any(...) costs a call for each
+        if value is not None and getattr(value, "requires_grad", False):
+            return True
+    return False
+
+
 @torch.compiler.assume_constant_result
 def reproducible_asked() -> bool:
     """Whether this is within ops.reproducible(); torch.compile asks once, when it compiles."""
@@ -100,13 +116,13 @@ def differentiable(op: Operator[...]) -> Callable[..., Any]:
                 raise BoxpressoError(f"{name}: ops.reproducible() does not reach into what torch compiles or exports")
             return getattr(torch.ops.boxpresso, name)(*args, **kwargs)
         inputs, options = op.bind(*args, **kwargs)
-        if torch._C._functorch.peek_interpreter_stack() is not None or forward_ad._current_level >= 0:
-            return Forward.apply(op, options, *inputs)  # under torch.func's transforms, or in forward mode
-        if torch.is_grad_enabled() and any(isinstance(x, torch.Tensor) and x.requires_grad for x in inputs):
+        if transformed():
+            return Forward.apply(op, options, *inputs)
+        if not asks(inputs):  # without autograd's part, which is slower than the rest
+            return op.cached(inputs, options, (), Call.forward)
+        if torch.is_grad_enabled():
             return Differentiable.apply(op, options, *inputs)
-        return op.cached(
-            detached(inputs), options, (), Call.forward
-        )  # without autograd's part, which is slower than the rest
+        return op.cached(detached(inputs), options, (), Call.forward)
 
     return function
 
@@ -122,6 +138,18 @@ def multi_scale_roi_align(features: Any, rois: Any, *args: Any, **kwargs: Any) -
     return torch.cat(parts)[torch.argsort(torch.cat(order))]
 
 
+def choosing(run: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that gives indices, of torch's tensors; their gradients are nobody's."""
+
+    @functools.wraps(run)
+    def function(*args: Any, **kwargs: Any) -> Any:
+        if torch.compiler.is_compiling() or traced(args) or traced(kwargs.values()) or transformed():
+            return getattr(torch.ops.boxpresso, run.__name__)(*args, **kwargs)
+        return run(*detached(args), **dict(zip(kwargs, detached(list(kwargs.values())))))
+
+    return function
+
+
 __all__ = [*OPERATORS, "batched_nms", "multi_scale_roi_align", "nms", "nms_rotated"]
 globals().update({name: differentiable(op) for name, op in OPERATORS.items()})
-nms, batched_nms, nms_rotated = (getattr(torch.ops.boxpresso, name) for name in ("nms", "batched_nms", "nms_rotated"))
+nms, batched_nms, nms_rotated = (choosing(run) for run in (suppressed, suppressed_by_class, suppressed_rotated))

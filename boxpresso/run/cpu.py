@@ -16,9 +16,20 @@ from ..device.chain import Chain
 from ..device.host import Cpu
 from ..device.signature import Kernel
 from ..graph.connect import named
-from ..graph.graph import DTYPES, INT8, LAST, PLAIN, Plan, Source, Step
+from ..graph.graph import DTYPES, FLOAT16, INT8, LAST, PLAIN, Plan, Source, Step
 from ..layers.core.int8 import turn_int8
-from ..layers.core.lowering import Activation, Affine, After, Constant, Last, Lowering, Planes, Pointwise, layout
+from ..layers.core.lowering import (
+    Activation,
+    Affine,
+    After,
+    Constant,
+    Last,
+    Lowering,
+    Planes,
+    Pointwise,
+    layout,
+    turn_bf16,
+)
 from ..proto.errors import DeviceError
 from .arena import Action, Key, Placement, shared_memory
 from .program import Program
@@ -266,14 +277,17 @@ class CpuProgram(Program):
         assert action.target is not None
         source, target = array(action.source), array(action.target)
         narrow = DTYPES.keys() & {action.source[1], action.target[1]}
-        if narrow - {INT8}:
-            raise DeviceError(f"the CPU does not turn values of {', '.join(narrow)}: no plan of its passes has them")
+        if FLOAT16 in narrow:
+            raise DeviceError(f"the CPU does not turn values of {FLOAT16}: no plan of its passes has them")
         if narrow:
             source, target = (
                 replace(part, pitch=0) if key[1] == PLAIN else part
                 for part, key in ((source, action.source), (target, action.target))
             )
-            turn_int8(chain, source, target, self.plan.scales[action.source[0]])
+            if INT8 in narrow:
+                turn_int8(chain, source, target, self.plan.scales[action.source[0]])
+            else:
+                turn_bf16(chain, source, target)
             return
         if action.kind == "copy":
             if (source.images, source.channels) != (target.images, target.channels):  # pieces of a whole without gaps

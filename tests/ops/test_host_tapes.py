@@ -21,6 +21,9 @@ CASES = {
     "adaptive": (ops.roi_align, dict(output_size=3, spatial_scale=0.5)),
     "largest": (ops.roi_align, dict(output_size=3, spatial_scale=0.5, sampling_ratio=2, pool_mode="max")),
     "pool": (ops.roi_pool, dict(output_size=(2, 3), spatial_scale=0.5)),
+    "own channels": (ops.ps_roi_pool, dict(output_size=2, spatial_scale=0.5)),
+    "samples of own channels": (ops.ps_roi_align, dict(output_size=2, spatial_scale=0.5, sampling_ratio=2)),
+    "adaptive of own channels": (ops.ps_roi_align, dict(output_size=2, spatial_scale=0.5)),
 }
 
 
@@ -36,8 +39,8 @@ def test_a_tape_gives_what_a_first_call_gives(case):
     """Also in turn with a call of other sizes, which has the layer in between."""
     op, options = CASES[case]
     for turn in range(8):
-        x, rois = drawn(turn, channels=5 if turn < 5 else 3 + turn % 2)
-        grad = RNG.standard_normal((7, x.shape[1], *op(x, rois, **options).shape[2:])).astype(np.float32)
+        x, rois = drawn(turn, channels=(5 if turn < 5 else 3 + turn % 2) * (4 if "own" in case else 1))
+        grad = RNG.standard_normal(op(x, rois, **options).shape).astype(np.float32)
         again, slope = op(x, rois, **options), op.backward(grad, x, rois, **options)["x"]
         ops.forget()
         assert np.array_equal(op(x, rois, **options), again)
@@ -61,32 +64,41 @@ def test_argmax_from_a_tape():
 
 
 def test_it_costs_little_python():
-    """Some 60 functions of Python, of a call on a tape; without it 110."""
+    """Some 40 functions of Python, of a call on a tape; without it 110."""
     ops.forget()
     x, rois = drawn(0)
-    for _ in range(4):
-        ops.roi_align(x, rois, 7, 0.5, 2)
-    assert calls_of(lambda: ops.roi_align(x, rois, 7, 0.5, 2)) < 70
-    assert any(call.tapes for call in local.calls.values())
+    for call in (
+        lambda: ops.roi_align(x, rois, 7, 0.5, 2),
+        lambda: ops.roi_pool(x, rois, 7, 0.5),
+        lambda: ops.ps_roi_pool(x[:, :4].copy(), rois, 2, 0.5),
+    ):
+        for _ in range(4):
+            call()
+        assert any(call.tapes for call in local.calls.values())
+        assert calls_of(call) < 45
+    boxes, scores = rois[:, 1:].copy(), x[0, 0, 0, :7].copy()
+    ops.nms(boxes, scores, 0.5)
+    assert calls_of(lambda: ops.nms(boxes, scores, 0.5)) < 45
 
 
-def test_numbers_are_looked_at_each_time():
+@pytest.mark.parametrize("op", [ops.roi_align, ops.ps_roi_align], ids=["roi_align", "ps_roi_align"])
+def test_numbers_are_looked_at_each_time(op):
     """A call whose regions are absurd is refused, also where it could be played from a tape, and so is one above a new limit."""
-    x, rois = drawn(0)
+    x, rois = drawn(0, channels=9)
     for _ in range(4):
-        ops.roi_align(x, rois, 3)
+        op(x, rois, 3)
     wild = rois.copy()
     wild[2, 3:] = 1e7
     with pytest.raises(LayerError, match="samples a bin"):
-        ops.roi_align(x, wild, 3)
+        op(x, wild, 3)
     before = LIMITS.region_samples
     LIMITS.set(region_samples=10)
     try:
         with pytest.raises(LayerError, match="are allowed in a call"):
-            ops.roi_align(x, rois, 3)
+            op(x, rois, 3)
     finally:
         LIMITS.set(region_samples=before)
-    ops.roi_align(x, rois, 3)
+    op(x, rois, 3)
 
 
 def test_a_tape_keeps_no_array_of_the_caller():

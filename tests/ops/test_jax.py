@@ -59,6 +59,98 @@ def test_beside_a_pure_form():
     np.testing.assert_allclose(mine(x, rois), theirs(x, rois), rtol=1e-5)
     for a, b in zip(jax.grad(mine, (0, 1))(x, rois), jax.grad(theirs, (0, 1))(x, rois)):
         np.testing.assert_allclose(a, b, atol=1e-5 * np.abs(b).max())
+    along = np.random.default_rng(2).standard_normal(x.shape).astype(np.float32)
+    slopes = (jax.jvp(lambda x, run=run: run(x, rois), (x,), (along,))[1] for run in (mine, theirs))
+    np.testing.assert_allclose(*slopes, rtol=1e-5)
+
+
+SMOOTH = [case for case in CASES if getattr(ops, case[0]).linear_in(case[2]) or case[0] == "roi_pool"]
+
+
+def moved(name, given, options):
+    """The inputs that a derivative is taken along."""
+    linear = {"roi_pool": ["x"]}.get(name) or getattr(ops, name).linear_in(
+        {"pool_mode": "avg" * (name == "roi_align"), **options}
+    )
+    return [each for each in (*linear, "bias") if given.get(each) is not None]
+
+
+def dot(a, b):
+    return sum(float((np.asarray(a[n], np.float64) * np.asarray(b[n], np.float64)).sum()) for n in b)
+
+
+@pytest.mark.parametrize(("name", "given", "options", "text"), SMOOTH, ids=[case[0] for case in SMOOTH])
+def test_forward_mode(name, given, options, text):
+    """Of what is linear in an input, the derivative along it is a difference of two results; and it fits the gradient."""
+    given, op = as_type(given, np.float32), getattr(ops, name)
+    rng, names = np.random.default_rng(4), moved(name, given, options)
+    along = {n: rng.standard_normal(given[n].shape).astype(np.float32) for n in names}
+    fixed = {n: a for n, a in given.items() if n not in names}
+    run = lambda asked: getattr(ours, name)(**asked, **fixed, **options)  # noqa: E731
+    asked = {n: given[n] for n in names}
+    result, slope = jax.jit(lambda asked: jax.jvp(run, (asked,), (along,)))(asked)
+    assert np.array_equal(result, op(**given, **options))
+    for n in names if name != "roi_pool" else ():
+        _, part = jax.jvp(lambda value, n=n: run({**asked, n: value}), (given[n],), (along[n],))
+        difference = op(**{**given, n: given[n] + along[n]}, **options) - op(**given, **options)
+        np.testing.assert_allclose(part, difference, atol=2e-5 * max(1, np.abs(difference).max()))
+    grad = rng.standard_normal(result.shape).astype(np.float32)
+    slopes = op.backward(grad, **given, **options, wanted=names)
+    assert dot({"": slope}, {"": grad}) == pytest.approx(dot(slopes, along), rel=1e-4, abs=1e-4)
+    slopes_of_push = jax.grad(lambda along: (jax.jvp(run, (asked,), (along,))[1] * grad).sum())(along)
+    for n in names:
+        np.testing.assert_allclose(slopes_of_push[n], slopes[n], rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize(("name", "given", "options", "text"), SMOOTH, ids=[case[0] for case in SMOOTH])
+def test_second_derivatives(name, given, options, text):
+    """A gradient in one input is linear in another that the operator is linear in: its derivative is a difference of two gradients."""
+    given, op = as_type(given, np.float32), getattr(ops, name)
+    rng, names = np.random.default_rng(5), moved(name, given, options)
+    along = {n: rng.standard_normal(given[n].shape).astype(np.float32) for n in names}
+    grad = rng.standard_normal(op(**given, **options).shape).astype(np.float32)
+    fixed = {n: a for n, a in given.items() if n not in names}
+
+    def gradient(asked, grad):
+        return jax.vjp(lambda asked: getattr(ours, name)(**asked, **fixed, **options), asked)[1](grad)[0]
+
+    asked, weights = {n: given[n] for n in names}, {n: rng.standard_normal(given[n].shape) for n in names}
+    total = lambda slopes: sum((slopes[n] * weights[n]).sum() for n in names)  # noqa: E731
+    forward = jax.jit(lambda: jax.jvp(lambda asked: gradient(asked, grad), (asked,), (along,))[1])()
+    backward = jax.jit(jax.grad(lambda asked: total(gradient(asked, grad))))(asked)
+    want = {n: np.zeros(given[n].shape) for n in names}
+    for n in names:
+        if name != "roi_pool":
+            there, here = (
+                op.backward(grad, **{**given, **value}, **options, wanted=names)
+                for value in ({n: given[n] + along[n]}, {})
+            )
+            for m in names:
+                want[m] = want[m] + there[m] - here[m]
+    for n in names:
+        np.testing.assert_allclose(forward[n], want[n], atol=1e-4 * max(1, np.abs(want[n]).max()))
+    assert dot(backward, along) == pytest.approx(dot(want, weights), rel=1e-3, abs=1e-3)
+    of_grad = jax.grad(lambda grad: total(gradient(asked, grad)))(
+        grad
+    )  # along the weights, the operator's own derivative
+    run = lambda asked: getattr(ours, name)(**asked, **fixed, **options)  # noqa: E731
+    _, pushed = jax.jvp(run, (asked,), ({n: w.astype(np.float32) for n, w in weights.items()},))
+    np.testing.assert_allclose(of_grad, pushed, rtol=1e-4, atol=1e-4)
+
+
+def test_jacobians_and_what_has_none():
+    """jacfwd is jacrev, under vmap; a derivative that there is not is refused by name."""
+    x, rois = X[:1, :1, :3, :4].astype(np.float32), np.array([[0, 0.2, 0.3, 2.6, 2.2]], np.float32)
+    run = lambda x: ours.roi_align(x, rois, 2, sampling_ratio=2)  # noqa: E731
+    there, back = jax.jacfwd(run)(x), jax.jacrev(run)(x)
+    assert there.shape == (1, 1, 2, 2, 1, 1, 3, 4)
+    np.testing.assert_allclose(there, back, atol=1e-6)
+    _, slope = jax.jvp(jax.vmap(run), (jnp.stack([x, 2 * x]),), (jnp.stack([x, 3 * x]),))
+    np.testing.assert_allclose(slope, jnp.stack([run(x), 3 * run(x)]), rtol=1e-4)
+    with pytest.raises(BoxpressoError, match="prroi_pool has no derivative along rois in jax's forward mode"):
+        jax.jvp(lambda rois: ours.prroi_pool(x, rois, 2), (rois,), (rois,))
+    with pytest.raises(BoxpressoError, match="prroi_pool has no second derivative in rois under jax"):
+        jax.grad(lambda rois: jax.grad(lambda rois: ours.prroi_pool(x, rois, 2).sum())(rois).sum())(rois)
 
 
 def test_vmap():

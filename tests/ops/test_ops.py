@@ -143,6 +143,56 @@ def test_each_wrong_argument_is_named(case):
     assert len(refused) > len(given) * 3
 
 
+BOXES, SCORES = np.array([[0, 0, 4, 4], [1, 1, 5, 5]], np.float32), np.array([0.5, 0.6], np.float32)
+TURNED, QUADS = np.hstack([BOXES, SCORES[:, None]]), np.array([[0, 0, 4, 0, 4, 4, 0, 4]], np.float32)
+CHOOSING = {  # functions that are no Operator, with arguments that fit
+    "nms": dict(boxes=BOXES, scores=SCORES, iou_threshold=0.5, offset=0),
+    "batched_nms": dict(boxes=BOXES, scores=SCORES, idxs=np.array([0, 1]), iou_threshold=0.5),
+    "nms_rotated": dict(boxes=TURNED, scores=SCORES, iou_threshold=0.5),
+    "batched_nms_rotated": dict(boxes=TURNED, scores=SCORES, idxs=np.array([0, 1]), iou_threshold=0.5),
+    "soft_nms": dict(boxes=BOXES, scores=SCORES, iou_threshold=0.3, sigma=0.5, min_score=0.1, method="linear", offset=1),
+    "matrix_nms": dict(boxes=BOXES, scores=SCORES, idxs=np.array([0, 1]), sigma=2.0, min_score=0.0, method="linear"),
+    "box_iou_rotated": dict(boxes1=TURNED, boxes2=TURNED, mode="iou"),
+    "polygon_iou": dict(polygons1=QUADS, polygons2=QUADS, mode="iof"),
+    "paste_masks": dict(masks=np.ones((2, 5, 5), np.float32), boxes=BOXES, image_size=(8, 8), threshold=0.5, mode="torchvision"),
+    "multi_scale_roi_align": dict(
+        features=[X.astype(np.float32), X[:, :, ::2, ::2].astype(np.float32)], rois=ROIS, output_size=2, spatial_scales=[1, 0.5],
+        canonical_scale=224, canonical_level=4, sampling_ratio=2,
+    ),
+}  # fmt: skip
+FREE = ("iou_threshold", "threshold", "min_score", "canonical_level", "sampling_ratio")  # numbers of any size
+
+
+@pytest.mark.parametrize("name", CHOOSING)
+def test_each_wrong_argument_of_what_chooses_is_named(name):
+    """The same of the functions that are no Operator."""
+    given, op = CHOOSING[name], getattr(ops, name)
+    op(**given)
+    for what, value in given.items():
+        array = isinstance(value, np.ndarray)
+        changes = WRONG_INPUTS if array else {repr(one): lambda x, one=one: one for one in WRONG_OPTIONS}
+        for how, change in changes.items():
+            text = refusal(op, {**given, what: change(value)})
+            flat = array and value.ndim == 1 and how == "flat"
+            number = what in FREE and isinstance(change(value), (int, float))
+            none = (what, how) in (
+                ("idxs", "None"),
+                ("threshold", "None"),
+                ("sampling_ratio", "None"),
+            ) and not name.startswith("batched")
+            large = (what, how) in (
+                ("sigma", "2.5"),
+                ("sigma", "1e+30"),
+                ("sigma", f"{2**40}"),
+                ("canonical_scale", "2.5"),
+            )
+            large = large or (what, how) in (("canonical_scale", "1e+30"), ("canonical_scale", f"{2**40}"))
+            if text or not (flat or number or none or large):
+                assert re.search(rf"\b{what}\b", text) or (what, how) in (("features", "(1, 2, 3)"), ("spatial_scales", "None")), (
+                    what, how, text,
+                )  # fmt: skip
+
+
 def refusal(op, arguments: dict) -> str:
     """The text of its BoxpressoError, "" where there is none."""
     try:
@@ -210,6 +260,20 @@ def test_float16_is_rounded_once(name, given, options, text):
     )
     for key, value in grads.items():
         assert np.array_equal(value, of_floats[key].astype(np.float16))
+
+
+def test_the_gradient_of_boxes_beside_float16_has_the_range_of_float32():
+    """A box is a share of the image, so that its gradient is as large as the image is wide, for each channel."""
+    rng = np.random.default_rng(7)
+    x, boxes = rng.standard_normal((1, 64, 40, 600)).astype(np.float16), np.float32([[0.1, 0.05, 0.9, 0.93]])
+    given = dict(boxes=boxes, box_indices=np.zeros(1), crop_size=7)
+    grad = np.full((1, 64, 7, 7), 30, np.float16)
+    got, wanted = (ops.crop_and_resize_backward(grad.astype(a.dtype), a, **given) for a in (x, x.astype(np.float32)))
+    assert (got["x"].dtype, got["boxes"].dtype) == (np.float16, np.float32)
+    np.testing.assert_array_equal(got["boxes"], wanted["boxes"])
+    assert abs(got["boxes"]).max() > np.finfo(np.float16).max
+    halves = ops.crop_and_resize_backward(grad / 300, x, **{**given, "boxes": boxes.astype(np.float16)})
+    assert halves["boxes"].dtype == np.float16
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32])

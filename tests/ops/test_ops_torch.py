@@ -219,3 +219,39 @@ def test_bfloat16_of_numpy():
     result = ops.roi_align(x, ROIS, 2, 0.5)
     assert result.dtype == ml_dtypes.bfloat16
     assert np.array_equal(result, ops.roi_align(x.astype(np.float32), ROIS, 2, 0.5).astype(ml_dtypes.bfloat16))
+
+
+@pytest.mark.parametrize(("name", "given", "options", "text"), CASES, ids=IDS)
+def test_autocast_leaves_operators_as_they_are(torch, name, given, options, text):
+    """Results and gradients are those outside, of arrays of 16 bits beside float32 too: arithmetic is in float32 anyway."""
+    ours = importlib.import_module("boxpresso.ops.torch")
+    first = next(iter(given))
+    for dtype in (torch.float32, torch.bfloat16):
+        tensors = {n: torch.tensor(a).to(dtype if n == first else torch.float32) for n, a in given.items()}
+        tensors[first].requires_grad_()
+        results = []
+        for enabled in (False, True):
+            tensors[first].grad = None
+            with torch.autocast("cpu", torch.bfloat16, enabled=enabled):
+                result = getattr(ours, name)(**tensors, **options)
+            result.float().square().sum().backward()
+            results.append((result.detach(), tensors[first].grad))
+        assert results[0][0].dtype == dtype
+        for one, other in zip(*results):
+            assert torch.equal(one, other)
+
+
+def test_dlpack_both_ways(torch):
+    """What comes in, and what comes out, lies in one memory for torch and numpy."""
+    ours = importlib.import_module("boxpresso.ops.torch")
+    x, rois = X.astype(np.float32), ROIS.astype(np.float32)
+    want = ops.roi_align(x, rois, 2, 0.5)
+    there = torch.from_dlpack(want)
+    assert there.data_ptr() == want.ctypes.data
+    given = torch.from_dlpack(x), torch.from_dlpack(rois)
+    assert given[0].data_ptr() == x.ctypes.data
+    for _ in range(4):  # also of a call that is known
+        result = ours.roi_align(*given, 2, 0.5)
+        back = np.from_dlpack(result)
+        assert back.ctypes.data == result.data_ptr()
+        assert np.array_equal(back, want)

@@ -149,3 +149,22 @@ def test_suppression(ours):
     assert ours.nms(*given[:2], 0.3, 1).tolist() == ops.nms(boxes, scores, 0.3, 1).tolist()
     assert ours.batched_nms(*given[:3], 0.3).tolist() == ops.batched_nms(boxes, scores, classes, 0.3).tolist()
     assert ours.nms_rotated(given[3], given[1], 0.3).tolist() == ops.nms_rotated(turned, scores, 0.3).tolist()
+    own, (asks, *rest) = torch.ops.boxpresso, (value.clone().requires_grad_() for value in (given[0], *given[1:2]))
+    for kept in (own.nms(*given[:2], 0.3), ours.nms(boxes=asks, scores=rest[0], iou_threshold=0.3)):
+        assert kept.tolist() == ops.nms(boxes, scores, 0.3).tolist()
+        assert not kept.requires_grad
+    for name, inputs in (("batched_nms", given[:3]), ("nms_rotated", [given[3], given[1]])):
+        assert torch.equal(getattr(own, name)(*inputs, 0.3), getattr(ours, name)(*inputs, 0.3))
+
+
+@pytest.mark.slow
+def test_opcheck_of_suppression(ours):
+    boxes = torch.tensor([[0.0, 0, 4, 4], [1, 0, 4, 4], [7, 7, 9, 9]])
+    scores, turned = torch.tensor([0.5, 0.9, 0.1]), torch.cat([boxes, boxes[:, :1]], 1)
+    for name, inputs in (
+        ("nms", (boxes, scores, 0.5)),
+        ("batched_nms", (boxes, scores, torch.tensor([0, 0, 1]), 0.5)),
+        ("nms_rotated", (turned, scores, 0.5)),
+    ):
+        result = torch.library.opcheck(getattr(torch.ops.boxpresso, name), inputs)
+        assert set(result.values()) == {"SUCCESS"}, name

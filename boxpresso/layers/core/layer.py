@@ -9,7 +9,7 @@ A user's own layer is such a class in the user's own file; importing that file r
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from types import ModuleType
 from typing import Any, ClassVar, NamedTuple, Protocol, Union, cast
 
@@ -380,12 +380,14 @@ class Layer:
         """The most rows that a forward gives the tops, where only the data tells how many; 0: as many as reshape gives."""
         return 0
 
-    def repeats(self, bottom: Sequence[AnyArray]) -> bool:
-        """Whether forward, or backward, on these arrays is on the CPU the launches of the one before and nothing else.
-
-        Their shapes are those of the last reshape. What a pass would look at of their numbers, this looks at.
-        """
+    def repeats(self) -> bool:
+        """Whether forward, or backward, is on the CPU the launches of the one before and nothing else, on other bottoms of the
+        shapes of the last reshape that `watch` lets pass."""
         return False
+
+    def watch(self) -> tuple[int, Callable[[AnyArray], object]] | None:
+        """Which bottom's numbers a pass looks at before it launches, and what does; None: none, for these shapes and limits."""
+        return None
 
     def kept_bytes(self, bottom: Sequence[Blob], top: Sequence[Blob], backward: bool) -> int:
         """The bytes of the arrays that this layer keeps beside its bottoms, tops and parameters, told before they are made.

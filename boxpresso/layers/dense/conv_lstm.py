@@ -213,7 +213,7 @@ class ConvLSTM(
         inner = [(self.of_h, self.previous, self.pre), (self.step_of_h, self.previous, self.hidden_parts)]
         if self.of_x is not None:
             inner.append((self.of_x, bottom[0], self.pre))
-        return int(max(convolution.shared_bytes([x], [map], backward) for convolution, x, map in inner))
+        return max(int(convolution.shared_bytes([x], [map], backward)) for convolution, x, map in inner)
 
     # Steps
 

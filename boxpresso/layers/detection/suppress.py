@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -84,11 +85,12 @@ def suppress_rows(
     count = boxes.shape[0]
     if not count:
         return np.zeros(0, np.intp)
-    starts = np.array([0, count]) if starts is None else np.asarray(starts)
-    survivors, most = device.empty((count,), np.int32), int(np.diff(starts).max())
+    most = count if starts is None else int(np.diff(np.asarray(starts)).max())
+    empty: Callable[..., AnyArray] = np.empty if device.kind == "cpu" else device.empty
+    survivors, table = empty((count,), np.int32), device.table([0, count] if starts is None else starts)
     launch(
-        device, boxes, device.table(starts), survivors, None, threshold, limit, most, lambda _, *a: device.empty(*a),
-        MOST_WORDS, last=last, eta=eta, above=above,
+        device, boxes, table, survivors, None, threshold, limit, most, lambda _, *a: empty(*a), MOST_WORDS,
+        last=last, eta=eta, above=above,
     )  # fmt: skip
     indices = np.asarray(survivors)
     return indices[indices >= 0].astype(np.intp)
@@ -164,6 +166,7 @@ def compares_pairs(device: Device, count: int, most: int, most_words: int) -> bo
     return BITS[device.kind] and -(-most // 32) * count <= most_words
 
 
+@functools.lru_cache(256)
 def least_overlap(threshold: float, real: np.dtype[Any], strict: bool = False) -> float:
     """The first number of dtype `real` that is not below a threshold, or with `strict` above it."""
     least = real.type(threshold)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -84,6 +84,9 @@ class PSROIAlign(
         samples = self.scratch("samples", (self.regions, 2), np.int32)
         self.lists = image, samples, bins, self.scratch("weights", (self.regions, weights))
         self.geometry = self.kernels.struct("Geometry", **self.fields)
+
+    def watch(self) -> tuple[int, Callable[[AnyArray], object]] | None:
+        return self.watch_grids(False)
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         rows = self.widened(self.check_grids(bottom[1].data, False))

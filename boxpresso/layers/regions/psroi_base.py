@@ -42,6 +42,9 @@ class PositionSensitive(RegionLayer):
     def channels_read(self) -> int:
         return self.output_dim
 
+    def repeats(self) -> bool:
+        return self.regions > 0 and self.batch > 0 and self.real == self.dtype
+
     def read_shapes(self, bottom: list[Blob], channels_last: bool = False) -> None:
         super().read_shapes(bottom, channels_last)
         wanted = self.output_dim * self.group**2

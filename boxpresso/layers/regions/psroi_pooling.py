@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from ...device import UNFUSED, Blob, Kernels
+from ...device import UNFUSED, AnyArray, Blob, Kernels
 from ..core import Trait
 from .psroi_base import PositionSensitive
 
@@ -87,6 +87,9 @@ class PSROIPooling(
         self.kernels.psroi_pooling_bins(
             self.regions, rows, self.image, self.bins, self.torchvision, less, self.geometry
         )
+
+    def watch(self) -> tuple[int, Callable[[AnyArray], object]] | None:
+        return (1, self.check_work) if self.may_check else None
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.cut(bottom, int(self.torchvision))

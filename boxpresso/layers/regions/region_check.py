@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -94,6 +95,20 @@ class CheckedRegions(Layer):
             self.refuse_grids(len(bad), rows[bad[:1]])
         self.check_cost(rows, 0)
         return regions
+
+    def watch_grids(self, least: bool) -> tuple[int, Callable[[AnyArray], object]] | None:
+        """The `watch` of a layer whose forward calls `check_grids` on its regions, bottom 1."""
+        if not self.may_check:
+            return None
+        quick = self.adaptive and self.cost_at_most(QUICK) <= LIMITS.region_samples
+        far = ((QUICK - 1) * min(self.pooled) / (2 * self.scale)) ** 2 if quick else 0.0
+
+        def look(regions: AnyArray) -> None:
+            flat = np.asarray(regions).reshape(-1)
+            if not flat.dot(flat) < far:  # else no coordinate is large; of few regions that is known sooner so
+                self.check_grids(regions, least)
+
+        return 1, look
 
     def checked_before(self, regions: AnyArray, least: bool) -> AnyArray:
         """`check_grids` of regions that forward has checked: on a GPU, where nobody may have asked yet what it has found."""

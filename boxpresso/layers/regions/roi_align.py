@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -143,10 +143,6 @@ class ROIAlign(
         self.aligned, self.max, self.ratio, self.pad_ratio = True, False, 1, p.pad_ratio
         self.separable = True
 
-    @property
-    def dense(self) -> bool:
-        return not self.max and self.ratio <= 0
-
     def entries(self, size: int, bins: int) -> int:
         """Entries that an axis of `size` pixels needs at most: two for each pixel of a bin; neighbours share pixels."""
         by_pixel = 2 * (size + 1 + 3 * bins)
@@ -206,11 +202,11 @@ class ROIAlign(
         for places in top[1:]:
             places.data.fill(-1)
 
-    def repeats(self, bottom: Sequence[AnyArray]) -> bool:
-        same = not self.max and 0 < self.regions < FEW and self.batch > 0 and self.real == self.dtype
-        if same and self.may_check:
-            self.check_grids(bottom[1], not self.aligned)
-        return same
+    def repeats(self) -> bool:
+        return not self.max and 0 < self.regions < FEW and self.batch > 0 and self.real == self.dtype
+
+    def watch(self) -> tuple[int, Callable[[AnyArray], object]] | None:
+        return self.watch_grids(not self.aligned)
 
     def walk_largest(self, features: AnyArray, rows: AnyArray, top: AnyArray | None, places: AnyArray | None) -> None:
         """The largest samples, into `top`, and their numbers in the bins, into `places`."""
