@@ -142,10 +142,8 @@ def main() -> None:
     import torch
     import torchvision
 
-    lines = [
-        f"torch {torch.__version__}, torchvision {torchvision.__version__}, {torch.get_num_threads()} threads, two images of "
-    ]
-    lines[0] += f"{args.size} x {args.size * 3 // 2}"
+    lines = [f"torch {torch.__version__}, torchvision {torchvision.__version__}, {torch.get_num_threads()} threads,"]
+    lines.append(f"two images of {args.size} x {args.size * 3 // 2}")
     lines.append(f"{'seconds a step':<14} {FORMS[0]:>9} {FORMS[1]:>14} {'ratio':>7}  same bits")
     lines += times(args.size, args.rounds)
     lines += ["", "memory of RoIAlign and its gradient, 7 x 7 bins, deterministic"]
@@ -154,7 +152,7 @@ def main() -> None:
             command = [sys.executable, "-m", "benchmarks.torchvision_training", "--held", form, case]
             result = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
             said = result.stdout.strip() or (result.stderr.strip().splitlines() or ["it ended"])[-1]
-            lines.append(f"{case} of {list(shape)}, {form}: {said}")
+            lines += [f"{case} of {list(shape)},", f"  {form}: {said}"]
     text = "\n".join(lines) + "\n"
     print(text, end="")
     if args.out:
