@@ -50,8 +50,8 @@ from boxpresso.proto import parse_net  # noqa: E402
 
 FOLDERS = ("regions",)
 FILES = (
-    "suppress", "permute", "order", "detection_device", "proposal_device", "pyramid_device", "scale_route", "yolo_device",
-    "channels_last", "fields_device", "frcnn_device", "nms_device", "ron_device", "mnc_device",
+    "suppress", "permute", "order", "detection_choice", "proposal_choice", "pyramid_choice", "scale_route", "yolo_choice",
+    "channels_last", "fields_choice", "frcnn_choice", "nms_choice", "ron", "mnc_stage",
     "places",
 )  # fmt: skip
 # Bytes a second that a copy reads and writes, and float32 operations a second, by datasheet (a copy on an H200 as it was seen).

@@ -12,9 +12,11 @@ multiply-adds in registers are timed, the best of all. For each row:
            weighed apart what that takes, whichever is fewer; a comparison of a maximum counts as one
     IO     GB over the time, of the triad's rate
     FMA    GMA over the time, of the highest rate
+    L2     what the multiply-adds read from caches over the time, of the rate at which walks over 512 KB read: a number of a map
+           each and, backward, its sum, which is written as well and counts as another
 
-The larger of the two is the row's efficiency. Maps that fit a cache may have more than 100 %. A loaded machine gives nothing:
-the load is in the head.
+The larger of the first two is the row's efficiency; where it is low and the third is high, loads are what bounds it. Maps
+that fit a cache may have more than 100 %. A loaded machine gives nothing: the load is in the head.
 """
 
 from __future__ import annotations
@@ -121,15 +123,20 @@ def shortest(call: Callable[[], Any], seconds: float = SECONDS) -> float:
             return best
 
 
-def rates(seconds: float = SECONDS) -> tuple[float, float]:
-    """Bytes a second of the triad, and multiply-adds a second."""
-    kernels = KERNELS.on(open_device("cpu"))
+def rates(seconds: float = SECONDS) -> tuple[float, float, float]:
+    """Bytes a second of the triad, multiply-adds a second, and bytes a second that are read from second caches."""
+    device = open_device("cpu")
+    kernels = KERNELS.on(device)
     a, b, c = (np.ones(WIDE, np.float32) for _ in range(3))
     moved = shortest(lambda: kernels.triad(WIDE, b, c, a, np.float32(3)), seconds)
     lanes, blocks, steps = KERNELS.constants["LANES"], 64, 20000
     x = np.ones(lanes, np.float32)
     computed = shortest(lambda: kernels.multiply_add(blocks, x, a[:blocks], np.float32(0.5), steps), seconds)
-    return 12 * WIDE / moved, blocks * steps * lanes / computed
+    near, walks = np.ones((device.workers, KERNELS.constants["NEAR"]), np.float32), 200
+    read = shortest(
+        lambda: kernels.near_loads(device.workers, near, np.empty(device.workers, np.float32), walks), seconds
+    )
+    return 12 * WIDE / moved, blocks * steps * lanes / computed, walks * near.nbytes / read
 
 
 def main() -> int:
@@ -148,19 +155,21 @@ def main() -> int:
             if all(word in case["name"] for word in arguments.words):
                 arrays = arrays_of(case)
                 rows.append((case, *needed(case, arrays), shortest(ours.region(case, arrays, Path(folder)))))
-    stream, peak = (max(pair) for pair in zip(before, rates()))
+    stream, peak, loads = (max(pair) for pair in zip(before, rates()))
     lines += [
-        f"triad {stream / 1e9:.1f} GB/s, multiply-adds {peak / 1e9:.1f} G/s, float32; the shortest times", "",
-        f"{'':<68}{'ms':>8}{'GB':>8}{'GMA':>8}{'IO':>7}{'FMA':>7}",
+        f"triad {stream / 1e9:.1f} GB/s, multiply-adds {peak / 1e9:.1f} G/s, second caches {loads / 1e9:.1f} GB/s, float32; "
+        "the shortest times", "",
+        f"{'':<68}{'ms':>8}{'GB':>8}{'GMA':>8}{'IO':>7}{'FMA':>7}{'L2':>7}",
     ]  # fmt: skip
     below = 0
     for case, moved, work, seconds in rows:
         shares = moved / seconds / stream, work / seconds / peak
+        near = work * (8 if case["backward"] else 4) / seconds / loads
         low = max(shares) < SHARE
         below += int(low)
         lines.append(
-            f"{case['name']:<68}{1e3 * seconds:8.2f}{moved / 1e9:8.3f}{work / 1e9:8.3f}{shares[0]:7.0%}{shares[1]:7.0%}"
-            + ("  below" if low else "")
+            f"{case['name']:<68}{1e3 * seconds:8.2f}{moved / 1e9:8.3f}{work / 1e9:8.3f}"
+            f"{shares[0]:7.0%}{shares[1]:7.0%}{near:7.0%}" + ("  below" if low else "")
         )
     lines.append(f"{len(rows)} rows, {below} of an efficiency below {SHARE:.0%}")
     print("\n".join(lines))

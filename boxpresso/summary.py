@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import Any
 
+from .graph.graph import BFLOAT16
 from .layers.core import Layer, Trait
 from .layers.core.gpu_lowering import OnLast
 from .net import Net
@@ -207,7 +208,8 @@ def gpu_rows(net: Net, program: GpuProgram) -> list[PlanRow]:
     return rows
 
 
-TURNS = {"plain": "to planes", "last": "channels last", "int8": "to 8 bits"}  # what a value is turned to, by its layout
+# What a value is turned to, by its layout.
+TURNS = {"plain": "to planes", "last": "channels last", "int8": "to 8 bits", "bfloat16": "to bfloat16"}
 
 
 def plan_rows(net: Net, program: CpuProgram | GpuProgram) -> list[PlanRow]:
@@ -220,7 +222,9 @@ def plan_rows(net: Net, program: CpuProgram | GpuProgram) -> list[PlanRow]:
         if action.kind in ("lowered", "planes", "forward") and step is not None:
             if net.layers[step.layer].type == "Input":
                 continue
-            lowering = type(step.lowering).__name__.removesuffix("Lowering").lower()
+            lowering = type(step.lowering).__name__.removesuffix("Lowering").removesuffix("Bf16").lower()
+            if step.lowering is not None and step.lowering.takes == BFLOAT16:
+                lowering += "bf16"
             words = (
                 "kernels"
                 if action.kind == "planes"

@@ -33,6 +33,7 @@ SLOWEST = 10  # files that are named
 TOGETHER = ("test_faster_rcnn", "test_shapes", "test_region_safety", "test_threaded")
 # What takes half a minute or more, longest first: as the last of a run, it would leave the other workers without work.
 LONGEST = (
+    "test_many_pictures.py::test_each_result_is_there_once_though_five_workers_and_the_run_are_killed",
     "test_levels.py::test_numbers", "test_threaded.py", "test_nvcc.py::test_compiles", "test_nvcc.py::test_compiles_for_the_host",
     "test_region_safety.py", "test_tiles.py::test_tiles_give_what_whole_maps_give", "test_corpus.py::test_every_net",
     "test_levels.py::test_what_asks_for_the_cpu_compiles", "test_levels.py::test_every_file_compiles",

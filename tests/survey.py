@@ -14,6 +14,7 @@ import argparse
 import sys
 import time
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -90,7 +91,11 @@ def small(net: NetParameter, phase: str) -> tuple[NetParameter, dict[str, tuple[
             if getattr(each, "batch_size", 0) == image[0]:
                 each.batch_size = BATCH
                 sized.update(layer.top)  # shapes that no field tells are left to the layers that read them
-    shapes = {name: (BATCH, *top.shape[1:]) for name, top in tops.items() if top.shape[:1] == image[:1]}
+    shapes = {
+        name: (BATCH, *top.shape[1:])
+        for name, top in tops.items()
+        if top.shape[:1] == image[:1] and (top.certain or top.role == "image")
+    }
     return fewer, {name: shape for name, shape in shapes.items() if name not in sized}
 
 
@@ -122,7 +127,9 @@ def randomise(net: Net) -> None:
             blobs[0].data[...] = 0.1
 
 
-def check(path: Path, phase: str, forward: bool = True, device: str = "cpu") -> Result:
+def check(
+    path: Path, phase: str, forward: bool = True, device: str = "cpu", python_layers: Sequence[str] = ()
+) -> Result:
     """Builds one net without its data, in one phase, and runs it forward with random weights."""
     start, stage, reason = time.perf_counter(), "read", ""
     try:
@@ -130,7 +137,7 @@ def check(path: Path, phase: str, forward: bool = True, device: str = "cpu") -> 
             warnings.simplefilter("ignore")
             given = unfilled(read_net(path))
             stage = "build"
-            net = built(given, phase, device, not forward)
+            net = built(given, phase, device, not forward, python_layers)
             if forward:
                 stage = "forward"
                 randomise(net)
@@ -143,9 +150,10 @@ def check(path: Path, phase: str, forward: bool = True, device: str = "cpu") -> 
     return Result(str(path), phase, stage, reason, time.perf_counter() - start)
 
 
-def built(given: NetParameter, phase: str, device: str, lazy: bool) -> Net:
+def built(given: NetParameter, phase: str, device: str, lazy: bool, python_layers: Sequence[str] = ()) -> Net:
     """The net on few images, or on those of its prototxt where it counts on them."""
     options = {"phase": phase, "stages": corpus.stages(given, phase), "device": device, "seed": 1, "lazy": lazy}
+    options["python_layers"] = python_layers
     options["memory_limit"] = BYTES if phase == "TEST" else None  # in TRAIN it counts gradients, which no forward makes
     try:
         fewer, shapes = small(given, phase)

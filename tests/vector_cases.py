@@ -109,6 +109,16 @@ def bf16(rng: np.random.Generator) -> None:
     weights, x = np.arange(37 * 999).reshape(37, 999, 1, 1) % 7 - 2, rng.integers(-100, 100, (1, 999, 3, 3))
     net.params["a"][0].data[...] = weights
     np.testing.assert_allclose(net.forward(x=x)["a"], convolved(x, weights), rtol=1e-6)
+    text = 'layer { name: "x" type: "Input" top: "x" input_param { shape { dim: 2 dim: 3 dim: 21 dim: 19 } } }\n'
+    text += convolution("a", "x", "num_output: 24 kernel_size: 3 stride: 2")
+    text += convolution("b", "a", "num_output: 24 kernel_size: 3 pad: 1 group: 24")
+    net = Net(parse_net(text + convolution("c", "b", "num_output: 17 kernel_size: 1")), device="cpu", precision="bf16")
+    x = rng.integers(-1, 2, (2, 3, 21, 19))
+    a, b, c = (rng.integers(-1, 2, net.params[name][0].shape) for name in "abc")  # maps are whole numbers up to 243
+    for name, weights in zip("abc", (a, b, c)):
+        net.params[name][0].data[...] = weights
+    exact = convolved(convolved(convolved(x, a)[:, :, ::2, ::2], b, 1, groups=24), c)
+    np.testing.assert_array_equal(net.forward(x=x)["c"], exact)
     plans(rng, "bf16", 2e-2)
 
 

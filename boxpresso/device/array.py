@@ -35,11 +35,13 @@ class Recording(threading.local):
     """What the calling thread notes while it captures a graph: each buffer that is used, its memory, and whether it is written.
 
     A library's workspace has no buffer. None: nothing is captured. `after` is to be called once the capture has ended.
-    `launches`: for a tape (tape.py) each kernel as it was launched, which it is then.
+    `launches`: for a tape (tape.py) each kernel as it was launched, which it is then. `steps`: for a chain (chain.py) kernels
+    of the CPU with their types and arguments, which are not launched.
     """
 
     uses: list[tuple[Buffer | None, Any, bool]] | None = None
     launches: list[Any] | None = None
+    steps: list[Any] | None = None
 
     def __init__(self) -> None:
         self.after: list[Callable[[], None]] = []

@@ -18,13 +18,15 @@ struct Layout {
   Real slope, low, high;
 };
 
-// value = activation(value + bias + other), for LANES channels of a pixel.
-struct Epilogue {
-  const Real *bias, *slopes, *other;  // of the first channel; null where there is none
+// value = activation(value + bias + other), for LANES channels of a pixel. Other: the numbers of what is added.
+template <class Other>
+struct EpilogueOf {
+  const Real *bias, *slopes;  // of the first channel; null where there is none
+  const Other* other;
   int activation;
   Real slope, low, high;
 
-  Epilogue(const Layout& l, const Real* bias, const Real* slopes, const Real* other)
+  EpilogueOf(const Layout& l, const Real* bias, const Real* slopes, const Other* other)
       : bias(bias), slopes(slopes), other(other), activation(l.activation), slope(l.slope), low(l.low), high(l.high) {}
 
   // None, RELU and CLIP are bounds, [least, most]; NaN stays NaN with min_lanes(most, max_lanes(least, value)).
@@ -57,3 +59,4 @@ struct Epilogue {
     }
   }
 };
+typedef EpilogueOf<Real> Epilogue;

@@ -208,6 +208,9 @@ class Cpu:
 
     def launch(self, kernel: Kernel, real: DType, args: Sequence[Any]) -> None:
         """Runs a kernel: checks its arguments, and lets the schedule choose how many workers run it."""
+        if recording.steps is not None:
+            recording.steps.append((kernel, real, args))
+            return
         function, wanted = self.functions.get((kernel, real)) or self.function(kernel, real)
         passed, size = self.arguments(kernel, wanted, args)
         n = int(args[0])

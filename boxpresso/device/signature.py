@@ -31,6 +31,7 @@ CONSTANT = re.compile(r"\bconstexpr\s+(?:int|unsigned|long long)\s+([^;]+);")
 STRUCT = re.compile(r"\bstruct\s+(\w+)\s*\{([^{}]*)\}\s*;")
 FIELDS = re.compile(r"^(int|unsigned|float|double|Real)\s+(.+)$", re.S)
 FIELD = re.compile(r"^(\w+)(?:\s*\[(\w+)\])?$")
+BFLOAT16: DType = np.dtype([("bfloat16", np.uint16)])  # numpy has no type of its own for it
 TYPES: dict[str, DType] = {
     "int": np.dtype(np.int32),
     "unsigned": np.dtype(np.uint32),
@@ -38,8 +39,8 @@ TYPES: dict[str, DType] = {
     "double": np.dtype(np.float64),
     "uint8_t": np.dtype(np.uint8),
     "int8_t": np.dtype(np.int8),
+    "bfloat16": BFLOAT16,
 }
-BFLOAT16: DType = np.dtype([("bfloat16", np.uint16)])  # numpy has no type of its own for it
 REALS: dict[DType, str] = {
     np.dtype(np.float32): "float", np.dtype(np.float64): "double", np.dtype(np.float16): "half", BFLOAT16: "bfloat16",
 }  # fmt: skip
@@ -394,7 +395,7 @@ class KernelFile:
         if match is None or (match[2] not in (*TYPES, "Real", "Store") and struct is None):
             raise KernelError(
                 f"kernel {kernel} of {self.path.name}: cannot read argument {text.strip()!r}; it must be int, unsigned, "
-                "float, double, Real or a struct of these, or a (const) pointer to a number or to Store"
+                "float, double, Real or a struct of these, or a (const) pointer to a number, to bfloat16 or to Store"
             )
         if match[2] == "Store" and not pointer:
             raise KernelError(

@@ -17,7 +17,7 @@ from ..layers.core.lowering import (
     Scale,
 )
 from ..proto.errors import ModelError
-from .graph import INT8, LAST, Plan, Source, Step, Value
+from .graph import BFLOAT16, INT8, LAST, Plan, Source, Step, Value
 
 
 def drop_identities(plan: Plan, source: Source) -> Plan:
@@ -242,8 +242,7 @@ def in_int8(
         if step.lowering is None or not step.reads or step.halved is not None:
             return None
         if isinstance(step.lowering, Join):
-            images = step.lowering.axis == 1 and {source.axes(v) for v in (*step.reads, *step.writes)} == {4}
-            return step.lowering if images and len(step.layers) == 1 else None
+            return step.lowering if joins_channels(step, source) else None
         form = layer.lower_int8(source.bottoms[step.layer], source.tops[step.layer]) if step.lowering.launches else None
         return form if form is not None and (form.keeps_numbers or step.layer in chosen) else None
 
@@ -293,6 +292,48 @@ def in_int8(
         return factors
 
     return choose
+
+
+def in_bf16(plan: Plan, source: Source) -> Plan:
+    """Steps in their form on maps in bfloat16, and values in that layout.
+
+    A value is stored in bfloat16 where its writer can and a reader takes it so; what lies between two layouts is turned where
+    it is read. Every step that multiplies by weights of its own has that form, where there is one; others (Pooling, Scale, sums
+    of values) where all that they read is stored so, and a Concat where a reader takes its top so too.
+    """
+    forms: dict[int, Lowering] = {}  # by the place of a step: its lowering on maps in bfloat16
+    for i, step in enumerate(plan.steps):
+        lowering = step.lowering
+        if isinstance(lowering, Join):
+            form: Lowering | None = lowering if joins_channels(step, source) else None
+        else:
+            form = lowering.in_bf16() if lowering is not None and lowering.launches and step.reads else None
+        if form is not None:
+            forms[i] = form
+    while True:  # until what is left of the others has its bottoms so
+        stored = {value for i in forms for value in plan.steps[i].writes}
+        taken = {value for i in forms for value in plan.steps[i].reads}
+        left = {
+            i: form for i, form in forms.items()
+            if form.linear or (
+                stored.issuperset(plan.steps[i].reads) and (form.launches or taken.intersection(plan.steps[i].writes))
+            )
+        }  # fmt: skip
+        if len(left) == len(forms):
+            break
+        forms = left
+    layouts = dict(plan.layouts)
+    for i in forms:
+        (value,) = plan.steps[i].writes
+        layouts[value] = BFLOAT16 if value in taken else LAST
+    steps = tuple(replace(step, lowering=forms.get(i, step.lowering)) for i, step in enumerate(plan.steps))
+    return replace(plan, steps=steps, layouts=layouts)
+
+
+def joins_channels(step: Step, source: Source) -> bool:
+    """Whether a step is a Concat of the channels of images, and that alone."""
+    images = {source.axes(value) for value in (*step.reads, *step.writes)} == {4}
+    return isinstance(step.lowering, Join) and step.lowering.axis == 1 and images and len(step.layers) == 1
 
 
 def channel_factors(maxima: Sequence[float], high: float) -> tuple[float, ...]:

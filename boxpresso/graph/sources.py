@@ -12,8 +12,8 @@ import numpy as np
 from ..data.plausible import fill
 from ..device import Blob
 from ..layers.core import Layer, Trait, traits_of
-from ..layers.core.data_tops import REGIONS, Top, by_name, data_tops
-from ..proto import LayerParameter, ModelError, NetParameter, nearest
+from ..layers.core.data_tops import OBJECTS, REGIONS, SPATIAL, Top, by_name, data_tops
+from ..proto import BoxpressoError, LayerParameter, ModelError, NetParameter, nearest
 
 Shapes = Mapping[str, Sequence[int]]
 
@@ -51,6 +51,7 @@ class Sources:
         self.scales: dict[str, float] = {}
         self.classes: dict[str, int] = {}
         self.origin: dict[str, str] = {}  # copies of a top -> the top
+        self.made_of: dict[str, set[str]] = {}  # blobs -> the tops that they are computed from
         self.matrices: set[str] = set()  # Inputs for the files of InfogainLoss
         sizes = {name: tuple(int(side) for side in shape) for name, shape in (shapes or {}).items()}
         self.param = NetParameter()
@@ -124,6 +125,16 @@ class Sources:
             if top.role == "image" and not top.certain and len(top.shape) == 4:
                 sides = map(max, top.shape[2:], kernel_over(net, layer.top[i]))
                 tops[i] = Top((*top.shape[:2], *sides), top.role, False)
+        if layer.type == "Data" and len(tops) == 1 and "label" in layer.top[0] and not tops[0].certain:
+            readers_here = {kind.lower() for kind in readers[0]}
+            if not readers_here & SPATIAL:  # labels that lie in a file of their own
+                tops = [Top((tops[0].shape[0], sliced(net, layer.top[0]) or 1, 1, 1), "class", False)]
+        if layer.type == "CPMData" and slice_points(net, layer.top[0]) == [3]:  # the map of the centre
+            tops[0] = Top((tops[0].shape[0], 4, *tops[0].shape[2:]), tops[0].role, tops[0].certain)
+        for i, top in enumerate(tops):  # rows of boxes, which a Slice parts from what stands behind them
+            points = slice_points(net, layer.top[i])
+            if layer.type == "Python" and top.role == "image" and points and layer.top[i].startswith("gt"):
+                tops[i] = Top((OBJECTS, points[-1] + 1), "numbers", False)
         for i, top in enumerate(tops):  # several labels of an image, which a Slice parts
             if top.role == "class" and len(top.shape) == 1 and (parts := sliced(net, layer.top[i])):
                 tops[i] = Top((*top.shape, parts), top.role)
@@ -160,14 +171,23 @@ class Sources:
             Called when a top has another shape: reshapes the layers that were built before.
         """
         traits = layer.traits
+        of = set().union(*(self.made_of.get(name, {name} & self.tops.keys()) for name in bottoms))
+        self.made_of.update((name, of) for name in layer.param.top if bottoms)
+        if len(bottoms) > 1 and traits & (Trait.JOINS | Trait.ELEMENTWISE):
+            self.agree(layer, bottoms, blobs, changed)
         if Trait.VIEW in traits:
             for name in layer.param.top:
                 if bottoms[0] in self.origin:
                     self.origin[name] = self.origin[bottoms[0]]
             return
-        labelled = Trait.CLASS_LABELS in traits
         if len(bottoms) < 2:
             return
+        if Trait.REGIONS in traits and self.resizable(regions := self.origin.get(bottoms[1], "")):
+            self.tops[regions] = Top((REGIONS, 5), "rois", False)
+            blobs[regions].reshape(REGIONS, 5)
+            changed()
+            return
+        labelled = Trait.CLASS_LABELS in traits
         known_rows, rows = labelled or Trait.COMPARES in traits, blobs[bottoms[0]].shape
         for at, name in enumerate(bottoms[1:], 1):
             top = self.origin.get(name)
@@ -191,6 +211,51 @@ class Sources:
                 self.tops[top] = Top(wanted, role, False)
                 blobs[top].reshape(*wanted)
                 changed()
+
+    def agree(
+        self, layer: Layer, bottoms: Sequence[str], blobs: Mapping[str, Blob], changed: Callable[[], None]
+    ) -> None:
+        """Gives images whose size no field tells the height and width with which bottoms of a sum or join agree."""
+        first = blobs[bottoms[0]]
+        if Trait.JOINS in layer.traits and layer.param.concat_param.axis not in (0, 1, -3, -4):
+            return
+        for name in bottoms[1:]:
+            own, other = self.made_of.get(name, {name}), self.made_of.get(bottoms[0], {bottoms[0]})
+            if len(blobs[name].shape) != 4 or len(first.shape) != 4 or blobs[name].shape[2:] == first.shape[2:]:
+                continue
+            for tops, blob, wanted in ((own - other, blobs[name], first), (other - own, first, blobs[name])):
+                free = [top for top in tops if self.resizable(top)]
+                if len(free) == 1 and self.resize(free[0], blob, wanted.shape[2:], blobs, changed):
+                    break
+
+    def resizable(self, name: str) -> bool:
+        """Whether a top is an image whose size no field tells."""
+        top = self.tops.get(name)
+        return top is not None and top.role == "image" and not top.certain and len(top.shape) == 4
+
+    def resize(
+        self, name: str, blob: Blob, wanted: tuple[int, ...], blobs: Mapping[str, Blob], changed: Callable[[], None]
+    ) -> bool:
+        """Gives a top the sides with which `blob`, computed from it, has those `wanted`; whether there are such."""
+        before = shape = self.tops[name].shape
+        for _ in range(4):
+            now = blob.shape[2:]
+            if not all(now) or now == wanted:
+                break
+            strides = [max(1, round(side / of)) for side, of in zip(shape[2:], now)]
+            sides = [side + (to - of) * by for side, to, of, by in zip(shape[2:], wanted, now, strides)]
+            shape = (*shape[:2], *(max(1, side) for side in sides))
+            try:
+                blobs[name].reshape(*shape)
+                changed()
+            except BoxpressoError:
+                break
+        agrees = blob.shape[2:] == wanted and blobs[name].shape == shape
+        if not agrees:
+            blobs[name].reshape(*before)
+            changed()
+        self.tops[name] = Top(shape if agrees else before, "image", False)
+        return agrees
 
     # Values
 
@@ -271,14 +336,19 @@ def kernel_over(net: NetParameter, blob: str) -> tuple[int, int]:
     return max(side[0] for side in sides), max(side[1] for side in sides)
 
 
-def sliced(net: NetParameter, blob: str) -> int:
-    """The channels that a Slice of a blob asks for: two, for the pairs of a siamese net; 0 where none does."""
+def slice_points(net: NetParameter, blob: str) -> list[int]:
+    """The channels at which a Slice parts a blob; empty where none does."""
     for layer in net.layer:
         p = layer.slice_param
         if layer.type == "Slice" and blob in layer.bottom and (p.axis == 1 or p.slice_dim == 1) and p.slice_point:
-            points = [0, *p.slice_point]
-            return int(2 * points[-1] - points[-2])
-    return 0
+            return list(map(int, p.slice_point))
+    return []
+
+
+def sliced(net: NetParameter, blob: str) -> int:
+    """The channels that a Slice of a blob asks for: two, for the pairs of a siamese net; 0 where none does."""
+    points = [0, *slice_points(net, blob)]
+    return 2 * points[-1] - points[-2] if points[1:] else 0
 
 
 def rows_of_regions(net: NetParameter, tops: Sequence[Top]) -> int:

@@ -94,10 +94,11 @@ class Net(Batched):
     precision
         None runs what the weights are made for: in 8 bits those layers for which a file of `boxpresso quantize` has scales, on
         the CPU, and all others in float32. "int8" is an error for weights without scales and where 8 bits cannot run; "float32"
-        leaves scales alone. "bf16" rounds the factors of convolutions and inner products in such a plan to bfloat16, of 8
-        significant bits, and sums in float32, where that is faster; the CPU must have AVX512-BF16 or ARM's BF16. Results then
-        differ by some 1e-2 of the largest value. "fastest" measures all of these that there are in the first forward, and again
-        after other weights or scales, and takes the fastest; `precision_times` says what was measured.
+        leaves scales alone. "bf16" keeps maps between the layers of such a plan in bfloat16, of 8 significant bits, rounds the
+        weights of convolutions and inner products to it, and sums in float32; the CPU must have AVX512-BF16 or ARM's BF16.
+        Results then differ by some 1e-2 of the largest value, by more behind many layers. "fastest" measures all of these that
+        there are in the first forward, and again after other weights or scales, and takes the fastest; `precision_times` says
+        what was measured.
 
     Attributes
     ----------

@@ -193,7 +193,10 @@ def run_pull(grad: Any, *inputs: Any, name: str, text: str, wanted: tuple[bool, 
     """PULL: wanted says of which of the inputs that are given."""
     asked = iter(wanted)
     by_input = [there and next(asked) for there in given_in(text)]
-    results = [jax.ShapeDtypeStruct(x.shape, inputs[0].dtype) for x, ask in zip(inputs, wanted) if ask]
+    first = inputs[0].dtype
+    narrow = first in (jnp.float16, jnp.bfloat16)  # gradients are as Operator's `kinds`
+    kinds = [jnp.float32 if narrow and x.dtype in (jnp.float32, jnp.float64) else first for x in inputs]
+    results = [jax.ShapeDtypeStruct(x.shape, kind) for x, kind, ask in zip(inputs, kinds, wanted) if ask]
     said = {"name": name, "options": options_in(text), "given": given_in(text), "wanted": by_input}
     slopes = call(results, (grad, *inputs), **said)
     return [slope.astype(x.dtype) for slope, x in zip(slopes, (x for x, ask in zip(inputs, wanted) if ask))]

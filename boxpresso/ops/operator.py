@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Generic, ParamSpec, cast
 
+import numpy as np
+
 from ..device import Blob, strides
 from ..device.cuda import Cuda
 from ..device.kernel import real_of
@@ -261,6 +263,10 @@ class Call:
         for input_name, array in zip(op.inputs, self.lent):
             if array is not None and array.dtype.kind not in "biuf" and array.dtype != BFLOAT16:
                 raise BoxpressoError(f"{name}: {input_name} must be of real numbers, got {array.dtype}")
+        # The dtype of each input's gradient: beside 16 bits float32 for what is wider, whose gradients exceed float16's range.
+        self.kinds = [
+            self.dtype if a is not None and a.dtype in (np.float32, np.float64) else self.outer for a in self.lent
+        ]
         rest = [None if a is None else arrays.take(a, self.device, self.dtype) for a in self.lent[1:]]
         self.taken: Any = [x, *rest]
         self.shapes = tuple(None if a is None else a.shape for a in self.taken)
@@ -573,11 +579,11 @@ class Call:
             )
         return gradient
 
-    def room(self, shape: Sequence[int], turn: bool) -> tuple[Any, Any, bool]:
+    def room(self, shape: Sequence[int], turn: bool, dtype: Any = None) -> tuple[Any, Any, bool]:
         """A new array for the caller, the same as ours, and whether the layer may write straight into it; `shape`: the
-        layer's, `turn`: the caller has the channels last there, the layer not."""
-        shape = [shape[axis] for axis in TO_NHWC] if turn else shape
-        return *self.results.empty(shape, self.outer), not turn and self.outer == self.inner
+        layer's, `turn`: the caller has the channels last there, the layer not; `dtype`: another than the result's."""
+        shape, dtype = [shape[axis] for axis in TO_NHWC] if turn else shape, dtype or self.outer
+        return *self.results.empty(shape, dtype), not turn and dtype == self.inner
 
     def hand_over(self, output: Any, ours: Any, turn: bool) -> None:
         """Writes the layer's output into the result, in its layout and dtype."""
@@ -592,7 +598,7 @@ class Call:
             return Call(self.op, self.inputs, self.options, halves=False).backward(grad, wanted)
         gradient = self.inwards(grad, self.inner, "grad")
         rooms: list[tuple[Any, Any, bool] | None] = [
-            self.room(array.shape, self.turns and i == 0) if array is not None and wanted[i] else None
+            self.room(array.shape, self.turns and i == 0, self.kinds[i]) if array is not None and wanted[i] else None
             for i, array in enumerate(self.arrays)
         ]
         results = [room for room in rooms if room is not None]

@@ -12,7 +12,7 @@ from ..device import Array, Device, Kernels
 from ..device.cuda import Cuda
 from ..device.foreign import borrowed
 from ..device.kernel import real_of
-from ..layers.detection import nms_device, suppress
+from ..layers.detection import nms_choice, suppress
 from ..layers.detection.order import Order, Scratch, sortable
 from ..proto.errors import BoxpressoError
 from . import arrays
@@ -166,15 +166,15 @@ def on_device(
 ) -> Any:  # fmt: skip
     """The same by kernels alone, but that the host waits for how many stay.
 
-    None where they cannot do it: of other numbers than floats, of labels on the host or that are no ints of 32 or 64 bits, and
-    of more boxes than all pairs of which can be compared.
+    None where they cannot do it: of no boxes, of other numbers than floats, of labels on the host or that are no ints of 32 or
+    64 bits, and of more boxes than all pairs of which can be compared.
     """
     if classes is not None and arrays.device_of(classes).name != device.name:
         return None
     rows, values = (arrays.take(array, device) for array in (boxes, scores))
     labels = None if classes is None else arrays.take(classes, device)
     count = rows.shape[0]
-    if rows.dtype not in arrays.FLOATS or values.dtype not in arrays.FLOATS or not sortable(2, count):
+    if rows.dtype not in arrays.FLOATS or values.dtype not in arrays.FLOATS or not count or not sortable(2, count):
         return None
     if labels is not None and labels.dtype.str[1:] not in ("i4", "i8", "u4", "u8"):
         return None
@@ -183,7 +183,7 @@ def on_device(
     rows, values = arrays.take(boxes, device, real_of(rows.dtype)), arrays.take(scores, device, real_of(values.dtype))
     room = Scratch(device)
     best = Order(room, 2, count, -1, values.dtype)
-    nms_device.kernels.on(device).nms_values(count, values, best.values, best.room)
+    nms_choice.kernels.on(device).nms_values(count, values, best.values, best.room)
     best.sort(device)
     listed, bound = room("boxes", (count, columns), rows.dtype), KERNELS.on(device)
     bound.nms_boxes(count * columns, rows, best.order, listed, columns, float(turn))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import gcd
 from pathlib import Path
 from typing import Any
@@ -11,12 +11,25 @@ from typing import Any
 import numpy as np
 
 from ..device import Blob, Buffer, Kernels
+from ..device.array import recording
 from ..device.chain import Chain
 from ..device.host import Cpu
+from ..device.signature import Kernel
 from ..graph.connect import named
-from ..graph.graph import DTYPES, INT8, LAST, PLAIN, Plan, Source, Step
+from ..graph.graph import DTYPES, FLOAT16, INT8, LAST, PLAIN, Plan, Source, Step
 from ..layers.core.int8 import turn_int8
-from ..layers.core.lowering import Activation, Affine, After, Constant, Last, Lowering, Planes, Pointwise, layout
+from ..layers.core.lowering import (
+    Activation,
+    Affine,
+    After,
+    Constant,
+    Last,
+    Lowering,
+    Planes,
+    Pointwise,
+    layout,
+    turn_bf16,
+)
 from ..proto.errors import DeviceError
 from .arena import Action, Key, Placement, shared_memory
 from .program import Program
@@ -55,6 +68,22 @@ def after(step: Step, source: Source) -> After:
     return After(affine, activation, shape[1] if len(shape) > 1 else 0, step.halved is not None)
 
 
+@dataclass
+class Finish:
+    """What follows the launches of a layer that a chain has made: its forward_finish.
+
+    Attributes
+    ----------
+    layer
+        Its number.
+    rows
+        What its `most_rows` was: with another it would launch others.
+    """
+
+    layer: int
+    rows: int
+
+
 class CpuProgram(Program):
     """A plan as launches in chains, and layers that run by themselves between them."""
 
@@ -70,7 +99,7 @@ class CpuProgram(Program):
         self.ran_once: Callable[[int], None] = lambda i: None  # what is called when one has
         self.version = -1
         self.bound: list[tuple[Blob, Buffer, int]] = []
-        self.items: list[Chain | int] = []
+        self.items: list[Chain | Finish | int] = []
         self.chains: list[Chain] = []
 
     def keys(self, action: Action) -> list[Key]:
@@ -107,9 +136,12 @@ class CpuProgram(Program):
 
     def ready(self) -> bool:
         """Whether all memory is still where the launches find it."""
-        return self.version == self.arena.version and all(
-            blob._data is buffer and buffer.version == version for blob, buffer, version in self.bound
-        )
+        if self.version != self.arena.version or any(
+            blob._data is not buffer or buffer.version != version for blob, buffer, version in self.bound
+        ):
+            return False
+        source, last = self.source, [item for item in self.items if isinstance(item, Finish)]
+        return all(source.layers[item.layer].most_rows(source.bottoms[item.layer]) == item.rows for item in last)
 
     def record(self) -> None:
         """Makes the launches."""
@@ -119,19 +151,50 @@ class CpuProgram(Program):
         for first, end, images in self.groups:
             actions = self.placement.actions[first:end]
             step = actions[0].step
+            own: Sequence[tuple[Kernel, Sequence[Any]]] | None = None
             if actions[0].kind == "forward" and step is not None:
-                if not isinstance(step.lowering, Constant) and self.source.layers[step.layer].type != "Input":
+                if isinstance(step.lowering, Constant) or self.source.layers[step.layer].type == "Input":
+                    continue
+                own = self.launches_of(step.layer)
+                if own is None:
                     self.items.append(step.layer)
                     chain = None
-                continue
+                    continue
             if chain is None:
                 chain = Chain(self.device, self.dtype)
                 self.items.append(chain)
                 self.chains.append(chain)
+            if own is not None and step is not None:
+                layer = self.source.layers[step.layer]
+                with named(layer):
+                    for kernel, args in own:
+                        chain.add(kernel, *args)
+                self.items.append(Finish(step.layer, layer.most_rows(self.source.bottoms[step.layer])))
+                chain = None
+                continue
             for image in range(images) if images > 1 else [None]:
                 for action in actions:
                     self.launch_named(chain, action, image)
         self.bound = list({id(blob): (blob, buffer, version) for blob, buffer, version in self.bound}.values())
+
+    def launches_of(self, i: int) -> list[tuple[Kernel, Sequence[Any]]] | None:
+        """The launches of a layer that needs no host until they are done (forward_launch), none of which is made; None for
+        others, and where one computes in another type than a chain."""
+        layer, bottom, top = self.source.layers[i], self.source.bottoms[i], self.source.tops[i]
+        steps: list[Any] = []
+        if not layer.repeatable:
+            return None
+        memory = self.source.memory
+        with named(layer), self.source.at_work:
+            memory.running, recording.steps = layer, steps
+            try:
+                launched = layer.forward_launch(bottom, top)
+            finally:
+                memory.running = recording.steps = None
+        if not launched or any(real != self.dtype for _, real, _ in steps):
+            return None
+        self.bound += [(blob, blob._data, blob._data.version) for blob in (*bottom, *top)]
+        return [(kernel, args) for kernel, _, args in steps]
 
     def group(self, actions: Sequence[Action]) -> list[tuple[int, int, int]]:
         """(first, end, images) for actions that are done together: all of them for one image after the other, while it is in
@@ -214,14 +277,17 @@ class CpuProgram(Program):
         assert action.target is not None
         source, target = array(action.source), array(action.target)
         narrow = DTYPES.keys() & {action.source[1], action.target[1]}
-        if narrow - {INT8}:
-            raise DeviceError(f"the CPU does not turn values of {', '.join(narrow)}: no plan of its passes has them")
+        if FLOAT16 in narrow:
+            raise DeviceError(f"the CPU does not turn values of {FLOAT16}: no plan of its passes has them")
         if narrow:
             source, target = (
                 replace(part, pitch=0) if key[1] == PLAIN else part
                 for part, key in ((source, action.source), (target, action.target))
             )
-            turn_int8(chain, source, target, self.plan.scales[action.source[0]])
+            if INT8 in narrow:
+                turn_int8(chain, source, target, self.plan.scales[action.source[0]])
+            else:
+                turn_bf16(chain, source, target)
             return
         if action.kind == "copy":
             if (source.images, source.channels) != (target.images, target.channels):  # pieces of a whole without gaps
@@ -244,6 +310,12 @@ class CpuProgram(Program):
         for item in self.items:
             if isinstance(item, Chain):
                 item.run()
+                continue
+            if isinstance(item, Finish):
+                before, i = [blob.shape for blob in self.source.tops[item.layer]], item.layer
+                self.source.finish(i)
+                if i in self.read and i not in dynamic and before != [blob.shape for blob in self.source.tops[i]]:
+                    return i
                 continue
             if item in self.once:
                 self.refuse_odd()

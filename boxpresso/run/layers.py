@@ -212,6 +212,17 @@ class Layers(Source):
                     self.memory.running = None
             self.left[i] = [blob.shape for blob in top]
 
+    def finish(self, i: int) -> None:
+        """What is left of the forward of layer number `i`, whose launches have been made."""
+        layer, bottom, top = self.layers[i], self.bottoms[i], self.tops[i]
+        with named(layer), self.at_work:
+            self.memory.running = layer
+            try:
+                layer.forward_finish(bottom, top)
+            finally:
+                self.memory.running = None
+            self.left[i] = [blob.shape for blob in top]
+
     def backward(self, i: int, runs: Sequence[bool], needs: Sequence[Sequence[bool]]) -> None:
         """Runs layer number `i` backward. runs, needs: as `TrainingChain.backward` takes them."""
         layer, chain = self.layers[i], self.chains.get(i)

@@ -41,7 +41,7 @@ def lay_out(plan: Plan, source: Source) -> Plan:
 
     A step that cannot, or is not worth turning its bottoms for, loses its lowering and runs by its layer's own forward.
     """
-    layouts = dict(plan.layouts)  # of steps in 8 bits, that is chosen already
+    layouts = dict(plan.layouts)  # of steps in 8 and 16 bits, that is chosen already
     steps = []
     for step in plan.steps:
         lowering = step.lowering
@@ -100,7 +100,7 @@ def optimise(
     source, wanted, dynamic
         As `plain` and `cut` take them.
     narrow
-        The pass that gives steps their form in 8 bits, if any.
+        The pass that gives steps their form in 8 bits, or on maps in bfloat16, if any.
     lower, more
         What gives steps their lowering on a device, and the passes of that device behind those of all.
     """

@@ -18,6 +18,7 @@ from ..device import Blob, Buffer, Device, Kernels, Versions
 from ..device.chain import CHAIN
 from ..graph.connect import named
 from ..graph.graph import Plan, Source, Value, plain
+from ..graph.passes import in_bf16
 from ..layers.core import Layer, Trait
 from ..layers.core.lowering import POINTWISE, Constant, bf16_available
 from ..proto.errors import DeviceError, LayerError, ModelError
@@ -66,7 +67,7 @@ class Runner:
     fast_math
         Whether sums may be less exact than float32's.
     bf16
-        Whether factors may be rounded to bfloat16.
+        Whether maps and factors are rounded to bfloat16.
     """
 
     def __init__(
@@ -243,11 +244,12 @@ class Runner:
         }  # fmt: skip
 
     def optimised(self, narrow: Pass | None = None) -> list[Plan]:
-        """The plans of the net's parts; narrow: what gives steps their form in 8 bits, if it is not the runner's own."""
-        plans = optimise(self.source, self.wanted, self.dynamic, narrow or self.narrow)
+        """The plans of the net's parts; narrow: what gives steps a form on narrow values, if it is not the runner's own."""
+        narrow = narrow or self.narrow or (in_bf16 if self.bf16 else None)
+        plans = optimise(self.source, self.wanted, self.dynamic, narrow)
         for lowering in (step.lowering for plan in plans for step in plan.steps):
             if lowering is not None:
-                lowering.fast, lowering.bf16 = self.fast_math, self.bf16
+                lowering.fast = self.fast_math
         return plans
 
     def files(self) -> list[Kernels]:
@@ -442,7 +444,7 @@ class Runner:
         self.computed.update((v, blob) for v, blob in zip(self.writes[i], self.ran_once[i]) if blob is not None)
 
     def run_layers(self, end: int) -> None:
-        """Runs the layers before `end` by themselves again, but for those that give data or run once a forward."""
+        """Runs the layers before `end` by themselves again, but for those that give other data or run once a forward."""
         self.counted(None)
         for i in range(end):
             if i in self.ran_once:
@@ -450,7 +452,7 @@ class Runner:
                     if made is not None:
                         blob.reshape(*made.shape)
                         blob.copy_data(made)
-            elif self.source.layers[i].param.bottom:
+            elif self.source.layers[i].param.bottom or Trait.CONSTANT in self.source.layers[i].traits:
                 self.source.forward(i)
 
     def run_on(self, last: int) -> None:

@@ -120,6 +120,8 @@ CASES: list[tuple] = [
     ('type: "MultiBoxLoss" multibox_loss_param { num_classes: 2 conf_loss_type: LOGISTIC '
      "mining_type: HARD_EXAMPLE nms_param { nms_threshold: 0.5 } }",
      [OFFSETS, SCORES, PRIORS, TRUTH], BOTH),
+    ('type: "MultiBoxLoss" multibox_loss_param { num_classes: 2 code_type: CENTER_SIZE }',
+     [OFFSETS, SCORES, PRIORS, TRUTH, abs(SCORES), 0.1 * OFFSETS], [*BOTH, False, False]),
     ('type: "ROIPooling" roi_pooling_param { pooled_h: 3 pooled_w: 2 }', [MAPS, REGIONS], FIRST),
     ('type: "ROIPooling" roi_pooling_param { pooled_h: 1 pooled_w: 3 }', [abs(MAPS), REGIONS], FIRST, {"tops": 2}),
     ('type: "ROIAlign" roi_align_param { pooled_h: 3 pooled_w: 2 sampling_ratio: 2 }', [MAPS, REGIONS], FIRST),
@@ -260,16 +262,15 @@ def suppress() -> None:
 
 
 def detect() -> None:
-    """DetectionOutput and proposals as on a GPU: candidates in several tiles, images that keep few, polygons, refined priors,
+    """DetectionOutput and proposals, sorted in tiles as on a GPU and as on a CPU: candidates in several tiles, images that keep few, polygons, refined priors,
     rotated boxes, levels of a pyramid."""
-    from test_choice_device import choose_regions
+    from test_choices import choose_regions
 
     many = [np.tile(a, 20) for a in (OFFSETS, SCORES)]
     priors = np.tile(PRIORS.reshape(2, -1), (1, 20)).reshape(1, 2, -1)
     more = np.repeat(many[1], 2, 0) + np.linspace(0, 0.01, 1280)
     head = 'type: "DetectionOutput" detection_output_param { num_classes: 2 background_label_id: -1 code_type: CENTER_SIZE '
-    order.ON_DEVICE["cpu"] = True
-    try:
+    for order.IN_TILES["cpu"] in (True, False):
         run(head + "keep_top_k: 9 nms_param { top_k: 40 } }", [np.repeat(many[0], 2, 0), more, priors], [])
         run(head + "confidence_threshold: 2 }", [OFFSETS, SCORES, PRIORS], [])
         run(head + "keep_top_k: 5 }", [np.tile(OFFSETS, 3), SCORES, PRIORS], [])
@@ -291,12 +292,10 @@ def detect() -> None:
         run(f'type: "TextProposal" python_param {{ {text} }}', few, [], {"tops": 2})
         text, few = 'param_str: "{scales: [1], ratios: [1, 2]}"', [scores[:1, :4], offsets[:1, :8], info[:1]]
         run(f'type: "SSHProposal" python_param {{ {text} }}', few, [], {"tops": 2})
-        head, maps = "num_classes: 4 num_box: 1 biases: 2 biases: 3", [RNG.standard_normal((2, 9, 7, 9))]
-        run(f'type: "YoloDetectionOutput" yolo_detection_output_param {{ {head} }}', maps, [])
-        head += " mask_group_num: 1 mask: 0 anchors_scale: 2"
-        run(f'type: "Yolov3DetectionOutput" yolov3_detection_output_param {{ {head} }}', maps, [])
-    finally:
-        order.ON_DEVICE["cpu"] = False
+        text, maps = "num_classes: 4 num_box: 1 biases: 2 biases: 3", [RNG.standard_normal((2, 9, 7, 9))]
+        run(f'type: "YoloDetectionOutput" yolo_detection_output_param {{ {text} }}', maps, [])
+        text += " mask_group_num: 1 mask: 0 anchors_scale: 2"
+        run(f'type: "Yolov3DetectionOutput" yolov3_detection_output_param {{ {text} }}', maps, [])
     seen = np.zeros(2, np.int32)
     DOUBT.on(open_device("cpu")).nan_seen(2, np.append(np.zeros(20000, np.float32), np.float32(np.nan)), seen, 20001)
     assert seen.tolist() == [0, 1]

@@ -441,6 +441,18 @@ def test_a_crop_of_the_batch_has_no_batch_of_any_length():
         onnx_model(net, dynamic_batch=True)
 
 
+def test_a_slice_of_the_batch_is_of_equal_parts_of_any_length():
+    """Two images were cut into one each; of six each part has three. With points the parts would not grow alike."""
+    net = net_of('type: "Slice" slice_param { axis: 0 }', [np.zeros((2, 3))], tops=2)
+    model = onnx_model(net, dynamic_batch=True)
+    x = np.random.default_rng(0).standard_normal((6, 3)).astype(np.float32)
+    got = run_onnxruntime(model, {"bottom_0": x})
+    np.testing.assert_array_equal(np.stack([got["top_0"], got["top_1"]]), x.reshape(2, 3, 3))
+    net = net_of('type: "Slice" slice_param { axis: 0 slice_point: 1 }', [np.zeros((3, 3))], tops=2)
+    with pytest.raises(LayerError, match="the batch of this net is fixed"):
+        onnx_model(net, dynamic_batch=True)
+
+
 def test_lists_of_regions_have_lengths_of_their_own():
     """onnxruntime shares memory of axes with one name."""
     roi = "roi_pooling_param { pooled_h: 2 pooled_w: 2 }"

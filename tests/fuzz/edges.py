@@ -528,6 +528,13 @@ def reorg(b: Edges, type: str) -> None:
     b.put(type, [b.feed((n, c * s * s, h * s, w * s))], f"reorg_param {{ stride: {s} {b.one(['', 'reverse: true'])} }}")
 
 
+@edge("Tiling")
+def tiling(b: Edges, type: str) -> None:
+    t = int(b.one([1, 2, 3]))
+    n, c, h, w = b.shape(4, 2)
+    b.put(type, [b.feed((n, c * t * t, h, w))], f"tiling_param {{ tile_dim: {t} }}")
+
+
 @edge("Upsample", "UpsampleNearest", "UpsampleDarknet")
 def upsample(b: Edges, type: str) -> None:
     x = b.bottom(4)

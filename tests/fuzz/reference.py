@@ -565,6 +565,13 @@ def reorg(layer, params, x):
     return planes.transpose(0, 3, 5, 1, 2, 4).reshape(n, c * s**2, h // s, w // s)
 
 
+@layer("Tiling")
+def tiling(layer, params, x):
+    t = layer.tiling_param.tile_dim
+    n, c, h, w = x.shape
+    return x.reshape(n, c // t**2, t, t, h, w).transpose(0, 1, 4, 2, 5, 3).reshape(n, c // t**2, h * t, w * t)
+
+
 @layer("Upsample", "UpsampleNearest", "UpsampleDarknet")
 def upsample(layer, params, x, mask=None):
     p = layer.upsample_param

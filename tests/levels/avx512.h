@@ -173,10 +173,48 @@ inline float wide_of(unsigned short low) {
   return (bits & 0x7f800000) == 0 ? std::copysign(0.f, value) : value;
 }
 typedef Lanes<unsigned short, 32> Lows;
+typedef Lanes<unsigned short, 16> HalfLows;
 inline __m512bh cvtne2ps_pbh(__m512 a, __m512 b) {  // b becomes the lower half
   const Floats x(a), y(b);
   return each<Lows, __m512bh>([&](int i) { return low_of(i < 16 ? y.at[i] : x.at[i - 16]); });
 }
+inline __m256bh cvtneps_pbh(__m512 a) {
+  const Floats x(a);
+  return each<HalfLows, __m256bh>([&](int i) { return low_of(x.at[i]); });
+}
+inline __m512i cvtepu16_epi32(__m256i a) {
+  const HalfLows x(a);
+  return each<Ints, __m512i>([&](int i) { return int32_t(x.at[i]); });
+}
+inline __m512i slli_epi32(__m512i a, unsigned count) {
+  const Ints x(a);
+  return each<Ints, __m512i>([&](int i) { return int32_t(count < 32 ? uint32_t(x.at[i]) << count : 0); });
+}
+inline __m512i permutexvar_epi16(__m512i places, __m512i a) {
+  const Lows at(places), x(a);
+  return each<Lows, __m512i>([&](int i) { return x.at[at.at[i] % 32]; });
+}
+inline __m512i load_si512(const void* from) {
+  if (reinterpret_cast<uintptr_t>(from) % 64) __builtin_trap();
+  return loadu_si512(from);
+}
+// Numbers of 16 bits of which a mask has a bit; no other memory is touched.
+template <class L, class V>
+inline V masked_lows(unsigned mask, const void* from) {
+  const auto* at = static_cast<const unsigned short*>(from);
+  return each<L, V>([&](int i) { return static_cast<unsigned short>(mask >> i & 1 ? at[i] : 0); });
+}
+template <class L, class V>
+inline void store_lows(void* to, unsigned mask, V a) {
+  const L x(a);
+  auto* at = static_cast<unsigned short*>(to);
+  for (int i = 0; i < int(sizeof x.at / sizeof x.at[0]); ++i)
+    if (mask >> i & 1) at[i] = x.at[i];
+}
+inline __m256i maskz_loadu_epi16_256(__mmask16 mask, const void* from) { return masked_lows<HalfLows, __m256i>(mask, from); }
+inline __m512i maskz_loadu_epi16(__mmask32 mask, const void* from) { return masked_lows<Lows, __m512i>(mask, from); }
+inline void mask_storeu_epi16_256(void* to, __mmask16 mask, __m256i a) { store_lows<HalfLows>(to, mask, a); }
+inline void mask_storeu_epi16(void* to, __mmask32 mask, __m512i a) { store_lows<Lows>(to, mask, a); }
 inline __m512 dpbf16_ps(__m512 sum, __m512bh a, __m512bh b) {  // the odd term first, each sum rounded
   const Floats s(sum);
   const Lows x(a), y(b);
@@ -197,6 +235,10 @@ inline __m512 dpbf16_ps(__m512 sum, __m512bh a, __m512bh b) {  // the odd term f
 #define _mm512_min_ps written_out::min_ps
 #undef _mm512_min_pd
 #define _mm512_min_pd written_out::min_pd
+#undef _mm256_mask_storeu_epi16
+#define _mm256_mask_storeu_epi16 written_out::mask_storeu_epi16_256
+#undef _mm256_maskz_loadu_epi16
+#define _mm256_maskz_loadu_epi16 written_out::maskz_loadu_epi16_256
 #undef _mm512_add_epi32
 #define _mm512_add_epi32 written_out::add_epi32
 #undef _mm512_castsi512_si256
@@ -207,8 +249,12 @@ inline __m512 dpbf16_ps(__m512 sum, __m512bh a, __m512bh b) {  // the odd term f
 #define _mm512_cmplt_epi32_mask written_out::cmplt_epi32_mask
 #undef _mm512_cvtepi32_epi64
 #define _mm512_cvtepi32_epi64 written_out::cvtepi32_epi64
+#undef _mm512_cvtepu16_epi32
+#define _mm512_cvtepu16_epi32 written_out::cvtepu16_epi32
 #undef _mm512_cvtne2ps_pbh
 #define _mm512_cvtne2ps_pbh written_out::cvtne2ps_pbh
+#undef _mm512_cvtneps_pbh
+#define _mm512_cvtneps_pbh written_out::cvtneps_pbh
 #undef _mm512_dpbf16_ps
 #define _mm512_dpbf16_ps written_out::dpbf16_ps
 #undef _mm512_extracti64x4_epi64
@@ -217,6 +263,8 @@ inline __m512 dpbf16_ps(__m512 sum, __m512bh a, __m512bh b) {  // the odd term f
 #define _mm512_fmadd_pd written_out::fmadd_pd
 #undef _mm512_fmadd_ps
 #define _mm512_fmadd_ps written_out::fmadd_ps
+#undef _mm512_load_si512
+#define _mm512_load_si512 written_out::load_si512
 #undef _mm512_loadu_si512
 #define _mm512_loadu_si512 written_out::loadu_si512
 #undef _mm512_mask3_fmadd_pd
@@ -227,10 +275,14 @@ inline __m512 dpbf16_ps(__m512 sum, __m512bh a, __m512bh b) {  // the odd term f
 #define _mm512_mask_i32gather_pd written_out::mask_i32gather_pd
 #undef _mm512_mask_i32gather_ps
 #define _mm512_mask_i32gather_ps written_out::mask_i32gather_ps
+#undef _mm512_mask_storeu_epi16
+#define _mm512_mask_storeu_epi16 written_out::mask_storeu_epi16
 #undef _mm512_mask_storeu_pd
 #define _mm512_mask_storeu_pd written_out::mask_storeu_pd
 #undef _mm512_mask_storeu_ps
 #define _mm512_mask_storeu_ps written_out::mask_storeu_ps
+#undef _mm512_maskz_loadu_epi16
+#define _mm512_maskz_loadu_epi16 written_out::maskz_loadu_epi16
 #undef _mm512_maskz_loadu_pd
 #define _mm512_maskz_loadu_pd written_out::maskz_loadu_pd
 #undef _mm512_maskz_loadu_ps
@@ -241,12 +293,16 @@ inline __m512 dpbf16_ps(__m512 sum, __m512bh a, __m512bh b) {  // the odd term f
 #define _mm512_permutex2var_pd written_out::permutex2var_pd
 #undef _mm512_permutex2var_ps
 #define _mm512_permutex2var_ps written_out::permutex2var_ps
+#undef _mm512_permutexvar_epi16
+#define _mm512_permutexvar_epi16 written_out::permutexvar_epi16
 #undef _mm512_set1_epi32
 #define _mm512_set1_epi32 written_out::set1_epi32
 #undef _mm512_setr_epi32
 #define _mm512_setr_epi32 written_out::setr_epi32
 #undef _mm512_setzero_ps
 #define _mm512_setzero_ps written_out::setzero_ps
+#undef _mm512_slli_epi32
+#define _mm512_slli_epi32 written_out::slli_epi32
 #undef _mm512_stream_ps
 #define _mm512_stream_ps written_out::stream_ps
 #define asm(...)  // held(): no register takes these vectors

@@ -262,6 +262,20 @@ def test_float16_is_rounded_once(name, given, options, text):
         assert np.array_equal(value, of_floats[key].astype(np.float16))
 
 
+def test_the_gradient_of_boxes_beside_float16_has_the_range_of_float32():
+    """A box is a share of the image, so that its gradient is as large as the image is wide, for each channel."""
+    rng = np.random.default_rng(7)
+    x, boxes = rng.standard_normal((1, 64, 40, 600)).astype(np.float16), np.float32([[0.1, 0.05, 0.9, 0.93]])
+    given = dict(boxes=boxes, box_indices=np.zeros(1), crop_size=7)
+    grad = np.full((1, 64, 7, 7), 30, np.float16)
+    got, wanted = (ops.crop_and_resize_backward(grad.astype(a.dtype), a, **given) for a in (x, x.astype(np.float32)))
+    assert (got["x"].dtype, got["boxes"].dtype) == (np.float16, np.float32)
+    np.testing.assert_array_equal(got["boxes"], wanted["boxes"])
+    assert abs(got["boxes"]).max() > np.finfo(np.float16).max
+    halves = ops.crop_and_resize_backward(grad / 300, x, **{**given, "boxes": boxes.astype(np.float16)})
+    assert halves["boxes"].dtype == np.float16
+
+
 @pytest.mark.parametrize("dtype", [np.float16, np.float32])
 @pytest.mark.parametrize(
     ("name", "given", "options", "text"), IMAGES, ids=lambda x: x if isinstance(x, str) and x.isidentifier() else ""

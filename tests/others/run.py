@@ -27,6 +27,7 @@ import resource
 import subprocess
 import sys
 import warnings
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -79,37 +80,54 @@ class Result(NamedTuple):
     stubs: int
 
 
+def blobs(project: Path, wanted: Callable[[str, int], bool]) -> tuple[str, Iterator[tuple[str, bytes]]]:
+    """The commit of a project's git folder, and the paths and bytes of its files that are `wanted` by path and size."""
+    git = next(
+        (
+            folder
+            for folder in (project / "repo/.git", project / "repo", project / ".git")
+            if (folder / "HEAD").is_file()
+        ),
+        project,
+    )
+
+    def ask(*words: str) -> str:
+        return subprocess.run(["git", "--git-dir", git, *words], capture_output=True, text=True, check=True).stdout
+
+    def read() -> Iterator[tuple[str, bytes]]:
+        entries = ask("ls-tree", "-rlz", "HEAD").split("\0")
+        with subprocess.Popen(
+            ["git", "--git-dir", git, "cat-file", "--batch"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        ) as reader:
+            for entry in filter(None, entries):
+                meta, path = entry.split("\t", 1)
+                mode, kind, blob, size = meta.split()
+                if kind != "blob" or mode == "120000" or not size.isdecimal() or not wanted(path, int(size)):
+                    continue  # submodules, links, what a snapshot lacks
+                reader.stdin.write(f"{blob}\n".encode())
+                reader.stdin.flush()
+                if b"missing" not in reader.stdout.readline():
+                    yield path, reader.stdout.read(int(size) + 1)[:-1]
+
+    return ask("rev-parse", "--short", "HEAD").strip(), read()
+
+
+def name_of(project: Path) -> str:
+    """OWNER/NAME of a git folder OWNER+NAME, OWNER+NAME/repo or .../.git."""
+    parts = [part for part in project.parts if "+" in part]
+    return (parts[-1] if parts else project.name).replace("+", "/", 1)
+
+
 def export(project: Path, work: Path) -> tuple[Path, str]:
     """The files of a project below `work`, but for large ones, and its commit."""
-    git = project / ".git" if (project / ".git").is_dir() else project
-    name = project.parent.name if project.name in (".git", "repo") else project.name
-    to = work / name.replace("/", "+")
-    commit = subprocess.run(
-        ["git", "--git-dir", git, "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True
-    )
-    if to.exists():
-        return to, commit.stdout.strip()
-    to.mkdir(parents=True)
-    listed = subprocess.run(
-        ["git", "--git-dir", git, "ls-tree", "-rlz", "HEAD"], capture_output=True, text=True, check=True
-    )
-    with subprocess.Popen(
-        ["git", "--git-dir", git, "cat-file", "--batch"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    ) as reader:
-        for entry in filter(None, listed.stdout.split("\0")):
-            meta, inside = entry.split("\t", 1)
-            mode, kind, blob, size = meta.split()
-            if kind != "blob" or mode == "120000" or not size.isdecimal() or int(size) > LARGE:
-                continue  # submodules, links, what a snapshot lacks
-            reader.stdin.write(f"{blob}\n".encode())
-            reader.stdin.flush()
-            if b"missing" in reader.stdout.readline():
-                continue
-            data = reader.stdout.read(int(size) + 1)[:-1]
+    to = work / name_of(project).replace("/", "+")
+    commit, files = blobs(project, lambda path, size: size <= LARGE)
+    if not to.exists():
+        for inside, data in files:
             path = to / inside
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(data)
-    return to, commit.stdout.strip()
+    return to, commit
 
 
 def scripts(project: Path, most: int, like: str) -> list[Path]:
@@ -207,7 +225,7 @@ def run(script: Path, work: Path, seconds: int = SECONDS) -> Result:
     inside = str(script.relative_to(work))
     environment = {
         **os.environ,
-        "PYTHONPATH": str(ROOT),
+        "PYTHONPATH": os.pathsep.join([str(ROOT), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]),
         "MPLBACKEND": "Agg",
         "BOXPRESSO_DEVICE": "cpu",
         "HOME": str(work),

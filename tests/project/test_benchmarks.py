@@ -273,6 +273,7 @@ def test_the_bytes_and_multiply_adds_that_must_be():
 
 
 def test_the_rates_of_a_machine_are_of_its_order():
-    stream, peak = efficiency.rates(0.05)
+    stream, peak, near = efficiency.rates(0.05)
     assert 1e8 < stream < 1e13
     assert 1e9 < peak < 1e14
+    assert stream / 4 < near < 1e14

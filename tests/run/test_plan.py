@@ -715,3 +715,29 @@ def test_a_blob_that_a_script_gives_another_number_of_axes():
         for net in (one, other):
             net.blobs["d"].reshape(*shape)
         same(one.forward(data=image), other.forward(data=image))
+
+
+@pytest.mark.parametrize(
+    ("source", "wanted"),
+    [
+        ('type: "Parameter" parameter_param { SHAPE }', [3, 3, 3]),
+        ('type: "DummyData" dummy_data_param { SHAPE data_filler { value: 1 } }', [3, 9, 27]),  # Caffe fills it once
+    ],
+)
+def test_constants_that_are_changed_in_place_are_made_again_with_the_rest(source, wanted):
+    """Where NaN in a convolution's sums has the layers run by themselves."""
+    shape = "shape { dim: 1 dim: 16 dim: 8 dim: 7 }"
+    text = f"""
+        layer {{ name: "x" type: "Input" top: "x" input_param {{ {shape} }} }}
+        layer {{ name: "p" top: "p" {source.replace("SHAPE", shape)} }}
+        layer {{ name: "three" type: "Power" bottom: "p" top: "p" power_param {{ scale: 3 }} }}
+        layer {{ name: "c" type: "Convolution" bottom: "x" top: "c" convolution_param {{ num_output: 17 kernel_size: 3 }} }}"""
+    x = np.ones((1, 16, 8, 7))
+    x[0, 0, 0, 0] = np.nan
+    for optimize in (False, True):
+        net = Net(parse_net(text), device="cpu", optimize=optimize)
+        for blob in net.layers[1].blobs:
+            blob.data[...] = 1
+        tops = [net.forward(x=x)["p"], net.forward()["p"], net.forward()["p"]]
+        for top, value in zip(tops, wanted):
+            np.testing.assert_array_equal(top, value)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from boxpresso import Layer, Net
 from boxpresso.layers.core import REGISTRY
+from boxpresso.layers.detection import yolo_choice
 from boxpresso.proto import parse_net
+from boxpresso.run.cpu import Finish
 
 
 def test_regions_that_two_layers_read(device):
@@ -76,3 +79,63 @@ def test_layers_that_choose_rows_do_not_run_what_is_before_them_again(device):
             assert len(expected) > len(sides)
     finally:
         del REGISTRY["countingfortest"]
+
+
+HEADS = {
+    "yolo": """type: "YoloDetectionOutput" bottom: "y" yolo_detection_output_param { num_classes: 3 num_box: 2 biases: 1.5
+        biases: 2 biases: 3 biases: 0.7 confidence_threshold: 0.55 }""",
+    "regions": """type: "Proposal" bottom: "s" bottom: "o" bottom: "info" python_param {
+        param_str: "scales: [1], ratios: [1], rpn_min_size: 4, rpn_nms_thresh: 0.3" }""",
+}
+HEADED = """
+    layer { name: "x" type: "Input" top: "x" input_param { shape { dim: 1 dim: 3 dim: 6 dim: 6 } } }
+    layer { name: "info" type: "Input" top: "info" input_param { shape { dim: 1 dim: 3 } } }
+    layer { name: "y" type: "Convolution" bottom: "x" top: "y"
+        convolution_param { num_output: 16 kernel_size: 3 pad: 1 weight_filler { type: "gaussian" std: 0.4 } } }
+    layer { name: "s" type: "Convolution" bottom: "y" top: "s"
+        convolution_param { num_output: 2 kernel_size: 1 weight_filler { type: "gaussian" std: 0.4 } } }
+    layer { name: "o" type: "Convolution" bottom: "y" top: "o"
+        convolution_param { num_output: 4 kernel_size: 1 weight_filler { type: "gaussian" std: 0.1 } } }
+    layer { name: "found" top: "found" HEAD }
+    layer { name: "twice" type: "Power" bottom: "found" top: "twice" power_param { scale: 2 } }"""
+
+
+@pytest.mark.parametrize("head", HEADS)
+def test_what_chooses_is_launched_in_the_chain(head, monkeypatch):
+    """And finished behind it: of some rows, of others, of none; of other shapes and back; of more scores than were listed."""
+    monkeypatch.setattr(yolo_choice, "MOST_LISTED", 4)
+    text = HEADED.replace("HEAD", HEADS[head])
+    plain, planned = (Net(parse_net(text), device="cpu", optimize=optimize, seed=1) for optimize in (False, True))
+    rng, counts = np.random.default_rng(3), []
+    for turn, size in enumerate([6, 6, 6, 6, 9, 9, 6, 6, 9, 12, 6]):
+        given = dict(x=rng.normal(0, 2 * (turn % 3), (1, 3, size, size)), info=[[16 * size, 16 * size, 1]])
+        if head == "yolo":
+            given.pop("info")
+        for net in (plain, planned):
+            net.blobs["x"].reshape(1, 3, size, size)
+            net.reshape()
+        expected, made = plain.forward(("found",), **given), planned.forward(("found",), **given)
+        counts.append(len(expected["twice"].reshape(-1, expected["twice"].shape[-1])))
+        for name, values in expected.items():
+            np.testing.assert_allclose(made[name], values, rtol=1e-5, atol=1e-5)
+    assert len(set(counts)) > 3
+    items = [item for part in planned._runner.parts for program in part.programs.values() for item in program.items]
+    names = [layer.name for layer in planned.layers]
+    assert {names[item.layer] for item in items if isinstance(item, Finish)} == {"found"}
+
+
+def test_what_a_chain_cannot_compute_runs_by_itself():
+    """FrcnnOutput's boxes are in double precision."""
+    text = "".join(
+        f'layer {{ name: "{name}" type: "Input" top: "{name}" input_param {{ shape {{ dim: {rows} dim: {wide} }} }} }}'
+        for name, rows, wide in (("p", 20, 3), ("o", 20, 12), ("r", 20, 5), ("i", 1, 2))
+    )
+    text += 'layer { name: "found" type: "FrcnnOutput" bottom: "p" bottom: "o" bottom: "r" bottom: "i" top: "found" }'
+    rng = np.random.default_rng(4)
+    low = rng.uniform(0, 60, (20, 2))
+    given = dict(
+        p=rng.random((20, 3)), o=rng.normal(0, 0.1, (20, 12)), r=np.c_[0 * low[:, :1], low, low + 20], i=[[90, 90]]
+    )
+    plain, planned = (Net(parse_net(text), device="cpu", optimize=optimize) for optimize in (False, True))
+    for _ in range(2):
+        np.testing.assert_array_equal(planned.forward(**given)["found"], plain.forward(**given)["found"])

@@ -109,6 +109,15 @@ def normalize(g: OnnxGraph, w: Work) -> str:
     return g.mul(g.div(x, norm), g.const(broad(values, 1, len(shape)) if values.ndim else values))
 
 
+@lowering("NormalizeChannels")
+def normalize_channels(g: OnnxGraph, w: Work) -> str:
+    w.need(len(w.step.outputs) == 1, "its second top, the norms, has no counterpart")
+    x = w.bottoms[0]
+    if w.layer.param.normalize_param.normalize_type == "L1":
+        return g.div(x, g.add(g.reduce("ReduceL1", x, [1]), w.layer.added))
+    return g.div(x, g.op("Sqrt", g.add(g.reduce("ReduceSum", g.mul(x, x), [1]), w.layer.added)))
+
+
 @lowering("Softmax")
 def softmax(g: OnnxGraph, w: Work) -> str:
     return g.op("Softmax", w.bottoms[0], axis=w.layer.param.softmax_param.axis % len(w.bottom_shapes[0]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from math import prod
 
 import numpy as np
@@ -47,6 +48,10 @@ def slice_(g: OnnxGraph, w: Work) -> list[str]:
     axis = (p.slice_dim if p.HasField("slice_dim") else p.axis) % len(shape)
     if len(w.top_shapes) == 1:
         return [w.bottoms[0]]
+    if axis == 0 and w.lead and not p.slice_point:  # equal parts of however many images
+        part = g.op("Div", g.size(w.bottoms[0], 0), g.ints(len(w.top_shapes)))
+        bounds = [g.op("Mul", part, g.ints(i)) for i in range(len(w.top_shapes) + 1)]
+        return [g.op("Slice", w.bottoms[0], start, end, g.ints(0)) for start, end in pairwise(bounds)]
     ends = np.cumsum([top[axis] for top in w.top_shapes])
     return [g.slice(w.bottoms[0], axis, int(end - top[axis]), int(end)) for end, top in zip(ends, w.top_shapes)]
 
@@ -90,6 +95,11 @@ def reorg(g: OnnxGraph, w: Work) -> str:
     fine = g.reshape(w.bottoms[0], (images, channels // s**2, height, s, width, s), w.lead)
     turned = g.transpose(fine, 0, 3, 5, 1, 2, 4)
     return g.reshape(turned, w.top_shapes[0], w.lead)
+
+
+@lowering("Tiling")
+def tiling(g: OnnxGraph, w: Work) -> str:
+    return g.op("DepthToSpace", w.bottoms[0], blocksize=w.layer.param.tiling_param.tile_dim, mode="CRD")
 
 
 @lowering("ShuffleChannel")

@@ -127,6 +127,18 @@ def normalize(w: Work) -> Run:
     return run
 
 
+@factory("NormalizeChannels")
+def normalize_channels(w: Work) -> Run:
+    absolute, added = w.layer.param.normalize_param.normalize_type == "L1", float(w.layer.added)
+    two = len(w.step.outputs) > 1
+
+    def run(p: Any, x: Any) -> Any:
+        norm = x.abs().sum(1, keepdim=True) + added if absolute else ((x * x).sum(1, keepdim=True) + added).sqrt()
+        return (x / norm, norm) if two else x / norm
+
+    return run
+
+
 @factory("Softmax")
 def softmax(w: Work) -> Run:
     axis = int(w.layer.param.softmax_param.axis)

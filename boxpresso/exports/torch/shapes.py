@@ -88,6 +88,13 @@ def reorg(w: Work) -> Run:
     return run
 
 
+@factory("Tiling")
+def tiling(w: Work) -> Run:
+    shuffle = import_torch().nn.functional.pixel_shuffle
+    side = int(w.layer.param.tiling_param.tile_dim)
+    return lambda p, x: shuffle(x, side)
+
+
 @factory("ShuffleChannel")
 def shuffle_channel(w: Work) -> Run:
     group, shape = int(w.layer.param.shuffle_channel_param.group), w.bottom_shapes[0]

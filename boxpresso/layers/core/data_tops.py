@@ -207,6 +207,8 @@ def python_tops(param: LayerParameter) -> list[Top]:
     result = []
     for i, name in enumerate(param.top):
         one = by_name(name, batch, (3, height, width), classes, 6 if rotated else 5)
+        if name == "labels" and "rois" not in param.top:  # of images, or of their pixels
+            one = Top((batch,), "class", False)
         if one is None and (name in ("label", "sem", "geo", "class") or ("label" in name and i)):
             one = Top((batch, 1, height, width), "class", False)
         if one is None:
@@ -335,7 +337,21 @@ def yolo_tops(param: LayerParameter, names: list[str]) -> list[Top]:
     return [Top((p.batch_size, *image), "image"), Top((p.batch_size, 5, side, side), "ones")][: len(names)]
 
 
+def pose_tops(param: LayerParameter, names: list[str]) -> list[Top]:
+    """CPMData of Convolutional Pose Machines and OpenPose: images, the former with a map of the person's centre, and for
+    each part and background a map and a mask."""
+    first = param.HasField("cpmdata_param")
+    p = param.cpm_transform_param if param.HasField("cpm_transform_param") else param.transform_param
+    batch = (param.cpmdata_param if first else param.data_param).batch_size or 1
+    sides = p.crop_size_y or p.crop_size, p.crop_size_x or p.crop_size
+    height, width = sides if all(sides) else (SIDE, SIDE)
+    stride = max(1, p.stride)
+    maps = Top((batch, 2 * (p.num_parts + 1), height // stride, width // stride), "ones", p.num_parts > 0)
+    return [Top((batch, 4 if first else 3, height, width), "image", all(sides)), maps][: len(names)]
+
+
 RULES = (
+    ({"cpmdata"}, pose_tops),
     ({"frcnnroidata", "frcnnviddata"}, frcnn_tops),
     ({"roidata", "roidatalayer"}, roi_tops),
     ({"imagegtdata", "detectiondata"}, map_tops),

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from math import inf
 from pathlib import Path
@@ -17,9 +18,12 @@ import numpy as np
 from ...device import AnyArray, Device, Kernels
 from ...device.chain import Chain
 from ...device.kernel import Kernel
+from ...device.signature import BFLOAT16
 
 BF16 = Kernels(Path(__file__).with_name("bf16.cpp"))
-POINTWISE = Kernels(Path(__file__).with_name("depthwise_last.cpp"))
+POINTWISE, POINTWISE_BF16, TURN_BF16 = (
+    Kernels(Path(__file__).with_name(f"{name}.cpp")) for name in ("depthwise_last", "depthwise_bf16", "turn_bf16")
+)
 SMALLEST_STEP = 2.0**-100  # of numbers in 8 bits: 1 / that is a float too
 VECTOR = 16  # numbers of the longest vector: what arrays of a number a channel are padded to
 Numbers = np.ndarray[Any, np.dtype[Any]]
@@ -228,10 +232,10 @@ class Lowering:
         Up to so many channels it takes bottom 0 as planes, as a Last of pitch 0, rather than turned.
     fast
         Set before `prepare`: whether sums may be less exact than float32's, to some 1e-5 of the largest.
-    bf16
-        Set before `prepare`: whether factors may be rounded to bfloat16.
     takes
-        Of which layout its bottoms are: "last", or "int8" of a lowering in 8 bits.
+        Of which layout its bottoms are: "last", or "int8" of a lowering in 8 bits, "bfloat16" of one on maps in bfloat16.
+    linear
+        Whether it multiplies its bottom by weights of its own: on maps in bfloat16 that is worth turning them.
     keeps_numbers
         Whether each number of the top is one of a bottom: then in 8 bits both are by one Scale.
     """
@@ -245,8 +249,8 @@ class Lowering:
     halves = False
     planar = 0
     fast = False
-    bf16 = False
     takes = "last"
+    linear = False
     keeps_numbers = False
 
     def files(self) -> Sequence[Kernels]:
@@ -267,6 +271,10 @@ class Lowering:
         """The elements of memory that the kernels of these arrays ask `scratch` (checked.h) for, in each worker; of so few that
         they do not count, 0. The arrays may lack their memory."""
         return 0
+
+    def in_bf16(self) -> Lowering | None:
+        """The same on maps in bfloat16, with sums in float32, and a top that is stored so or as floats; None without a form."""
+        return None
 
     def record(self, chain: Chain, bottoms: Sequence[Last], top: Last, addend: Last | None) -> None:
         """Appends the launches for these arrays to a chain."""
@@ -323,6 +331,27 @@ def layout(
     )  # fmt: skip
 
 
+def by_type(array: Last | None) -> tuple[Numbers | None, Numbers | None]:
+    """The memory of a map in bfloat16, and that of one of floats: one of them is None, both where there is no array."""
+    if array is None:
+        return None, None
+    return (array.memory, None) if array.memory.dtype == BFLOAT16 else (None, array.memory)
+
+
+def turn_bf16(chain: Chain, source: Last, target: Last) -> None:
+    """Appends the launch that takes an array in bfloat16 to floats, from them, or elsewhere. Floats of pitch 0 are planes."""
+    halves, other = (source, target) if source.memory.dtype == BFLOAT16 else (target, source)
+    kernel = TURN_BF16.from_bf16 if halves is source else TURN_BF16.to_bf16
+    if other.memory.dtype == BFLOAT16:
+        kernel, halves, other = TURN_BF16.copy_bf16, target, source
+    sizes = TURN_BF16.struct(
+        "Bf16Turn", channels=halves.channels, places=halves.places, pitch=other.pitch, step=other.step,
+        half_pitch=halves.pitch, half_step=halves.step,
+    )  # fmt: skip
+    blocks = source.images * -(-halves.places // TURN_BF16.constants["SPAN"])
+    chain.add(kernel, blocks, source.memory, target.memory, sizes)
+
+
 class Pointwise(Lowering):
     """BatchNorm, Scale, an activation or a sum on its own, and copies: top = activation(bottom * scale + bias + addend).
 
@@ -354,7 +383,10 @@ class Pointwise(Lowering):
             self.absorbs = frozenset({"activation"})
 
     def files(self) -> Sequence[Kernels]:
-        return [POINTWISE]
+        return [POINTWISE] if self.takes == "last" else [POINTWISE_BF16, TURN_BF16]
+
+    def in_bf16(self) -> Lowering | None:
+        return bf16_form(self)
 
     def prepare(self, after: After) -> None:
         own = self.affine() if self.affine else Affine(None, None)
@@ -371,14 +403,24 @@ class Pointwise(Lowering):
         geometry = dict.fromkeys(("kernel_h", "kernel_w", "stride_h", "stride_w", "dilation_h", "dilation_w"), 1)
         # Rows are what workers share.
         height, width = (top.height, top.width) if top.height >= 16 else (top.places, 1)
-        sizes = POINTWISE.struct(
+        kernels = self.files()[0]
+        sizes = kernels.struct(
             "Geometry", channels=top.channels, maps=top.channels, group=top.channels, height=height, width=width,
             out_height=height, out_width=width, pad_h=0, pad_w=0, **geometry,
         )  # fmt: skip
+        last = self.takes == "last"
         chain.add(
-            POINTWISE.depthwise_last, top.images * height, bottom.memory, self.scale, self.bias, self.slopes,
-            addend.memory if addend else None, top.memory, sizes, layout(POINTWISE, bottom, top, addend, self.now),
+            kernels.kernel("depthwise_last" if last else "depthwise_bf16"), top.images * height, bottom.memory, self.scale,
+            self.bias, self.slopes, addend.memory if addend else None, *([top.memory] if last else by_type(top)), sizes,
+            layout(kernels, bottom, top, addend, self.now),
         )  # fmt: skip
+
+
+def bf16_form(lowering: Lowering) -> Lowering:
+    """A lowering as it is for float32, on maps in bfloat16: one that asks its `takes` what it launches."""
+    form = copy(lowering)
+    form.takes = "bfloat16"
+    return form
 
 
 class Elementwise(Lowering):

@@ -31,10 +31,10 @@ class ForkData(
     Layer,
     type=(
         "VideoData", "LaneData", "AnnotatedRData", "FrcnnVidData",
-        "SegData", "WindowSegData", "MultiImageData", "PairImageData", "RotateRoIData", "FrcnnRoiData",
+        "SegData", "WindowSegData", "MultiImageData", "PairImageData", "RotateRoIData", "FrcnnRoiData", "CPMData",
     ),
     param=(
-        "video_data_param", "data_param",
+        "video_data_param", "data_param", "cpmdata_param", "cpm_transform_param",
         "annotated_data_param", "seg_data_param", "multi_image_data_param", "pair_image_data_param", "transform_param",
         "python_param", "window_data_param", "image_data_param", "dense_image_data_param",
     ),
@@ -54,6 +54,8 @@ class ForkData(
         `batch_size`; `new_height` and `new_width`; `new_length`, `num_segments` and `modality`, for the channels.
     transform_param
         `crop_size`, `resize_param`, `force_gray`, and `mean_value` for the number of channels.
+    cpmdata_param, cpm_transform_param
+        Of CPMData: `batch_size`; `crop_size_x`, `crop_size_y`, `stride`, `num_parts`, which may stand in transform_param.
 
     Returns
     -------
@@ -68,7 +70,8 @@ class ForkData(
     Source
     ------
     yjxiong's Caffe (VideoData, SegData), DeconvNet (WindowSegData), MobileNet-YOLO (LaneData), makefile/frcnn (FrcnnRoiData,
-    AnnotatedRData, FrcnnVidData), RRPN (RotateRoIData, its rotation.rlayer).
+    AnnotatedRData, FrcnnVidData), RRPN (RotateRoIData, its rotation.rlayer), Convolutional Pose Machines and OpenPose
+    (CPMData).
 
     Examples
     --------
@@ -85,7 +88,7 @@ class ForkData(
 
     replaces = ("rotation.rlayer.RoIDataLayer",)
     read: ClassVar[tuple[str, ...]] = (  # by data_tops
-        "video_data_param", "data_param",
+        "video_data_param", "data_param", "cpmdata_param", "cpm_transform_param",
         "annotated_data_param", "seg_data_param", "multi_image_data_param", "pair_image_data_param", "transform_param",
         "python_param", "window_data_param", "image_data_param", "dense_image_data_param",
     )  # fmt: skip

@@ -1,161 +1,171 @@
-// convolution_bf16.cpp: convolution_last.cpp with factors rounded to bfloat16 and sums in float32, on CPUs that multiply pairs of
-// them (bf16.h). Term 2 k and its neighbour lie beside each other in 32 bits, of the rows and of the filters alike.
-#include "../core/bf16.h"
-#include "gather.h"
+// convolution_bf16.cpp: convolution of channels-last maps in bfloat16 on the host, with sums of Real, for a plan at TEST on CPUs that
+// multiply pairs of them (pairs.h). A 1 x 1 window takes the map as it is; the pixels under other windows, and planes of floats, are
+// brought together with their padding, so that what a window sees lies at fixed distances from its first pixel.
+#include "pairs.h"
 
-// A float32 as bfloat16, to the nearest, ties to even; NaN stays NaN.
-DEVICE unsigned rounded(float value) {
-  unsigned bits;
-  std::memcpy(&bits, &value, 4);
-  if (value != value) return bits >> 16 | 64;
-  return (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
-}
-
-// As pack_filters, two terms in 32 bits; a term too many is 0. n: groups x panels, or more.
-KERNEL pack_bf16(int n, const Real* weights, const Real* scale, int* packed, int groups, int filters, int channels, int taps) {
+// packed = the filters of all groups, each group's in panels: panel by panel, term by term in the order (tap, channel), two of them in
+// 32 bits. run: terms that lie beside each other in a map, those of a tap or of all; behind an odd number of them is a 0. scale: a
+// factor a filter, or null. n: groups x panels, or more.
+KERNEL pack_bf16(int n, const Real* weights, const Real* scale, int* packed, int groups, int filters, int channels, int taps, int run) {
   const Panels panels(filters);
-  const int whole = channels * taps, pairs = (whole + 1) / 2;
+  const int whole = channels * taps, pairs = whole / run * ((run + 1) / 2);
   BLOCK_LOOP(block, n) {
     const int group = block % groups, panel = block / groups;
     if (panel >= panels.count) continue;
     const int width = panels.wide(panel) * LANES, channel = panels.first(panel) * LANES;
     const Real* from = weights + (long long)group * filters * whole;
     int* to = packed + ((long long)group * panels.vectors * LANES + channel) * pairs;
-    auto term = [&](int f, int k) -> unsigned {
-      if (f >= filters || k >= whole) return 0;
-      const long long at = (long long)f * whole + (long long)(k % channels) * taps + k / channels;
-      return rounded(float(from[at] * (scale ? scale[group * filters + f] : Real(1))));
+    const auto term = [&](int f, int k) -> unsigned {
+      const Real factor = scale ? scale[group * filters + f] : Real(1);
+      return bfloat16(float(from[(long long)f * whole + (long long)(k % channels) * taps + k / channels] * factor)).bits;
     };
-    for (int k = 0; k < pairs; ++k)
-      for (int f = channel; f < channel + width; ++f) *to++ = int(term(f, 2 * k) | term(f, 2 * k + 1) << 16);
+    for (int k0 = 0; k0 < whole; k0 += run)
+      for (int k = k0; k < k0 + run; k += 2)
+        for (int f = channel; f < channel + width; ++f)
+          *to++ = f < filters ? int(term(f, k) | (k + 1 < k0 + run ? term(f, k + 1) << 16 : 0)) : 0;
   }
 }
+
+// How places and filters are cut into blocks, which Python fills in: `high` rows of `wide` places (above 1, all places of a row), and the
+// panels into `across`. band: whether pixels are brought together.
+struct Cut {
+  int high, wide, across, band;
+};
 
 #if BF16
 
-// A row of `count` numbers in pairs; to: room for whole vectors.
-DEVICE void to_pairs(const Real* from, int count, int* to) {
-  for (int i = 0; i < count; i += 2 * LANES, to += LANES) {
-    const Vector low = count - i >= LANES ? load(from + i) : load_part(from + i, count - i);
-    const int left = count - i - LANES;
-    const Vector high = left >= LANES ? load(from + i + LANES) : left > 0 ? load_part(from + i + LANES, left) : Vector{};
-    *(Pairs*)to = pairs_of(low, high);
-  }
-}
+// The pixels under the windows of `rows` rows of `wide` places, with their padding, as pairs: `each` of a pixel beside each other, or
+// of planes of floats each a plane of its own.
+struct Band {
+  const Window& g;
+  const int channels, each;
+  const bool planar;
+  int high = 0, width = 0;
+  int* at = nullptr;
 
-#if BY_LANE
-// LANES pairs of a tile's sums, as add_by_lane of gemm.h.
-template <int R, int V, int... lane>
-DEVICE void add_pairs_by_lane(const Pairs (&left)[R], const int* panel, Vector (&sum)[R][V], std::integer_sequence<int, lane...>) {
-  const auto add = [&](auto at) {
-    Pairs r[V];
-#pragma GCC unroll 4
-    for (int v = 0; v < V; ++v) r[v] = *(const Pairs*)(panel + (at * V + v) * LANES);
-#pragma GCC unroll 16
-    for (int i = 0; i < R; ++i)
-#pragma GCC unroll 4
-      for (int v = 0; v < V; ++v) sum[i][v] = fused_pairs_by<at>(left[i], r[v], sum[i][v]);
-  };
-  (add(std::integral_constant<int, lane>()), ...);
-}
-#endif
+  Band(const Window& g, bool planar) : g(g), channels(g.group_channels()), each((channels + 1) / 2), planar(planar) {}
 
-template <int R, int V>
-DEVICE void tile_bf16(int pairs, const int* left, long long pitch, const int* panel, const TileRows& t, int rows, int channel,
-                      int filters, const Epilogue& e, bool first, bool last) {
-  Vector sum[R][V];
-  const int* line[R];
-#pragma GCC unroll 16
-  for (int i = 0; i < R; ++i) {
-    line[i] = left + (i < rows ? i : 0) * pitch;
-#pragma GCC unroll 4
-    for (int v = 0; v < V; ++v) sum[i][v] = Vector{};
+  // Room for the pixels of the places from (y0, x0) on; gives the columns [low, end) of it that lie inside the image.
+  void begin(int x0, int rows, int wide, int& low, int& end) {
+    high = (rows - 1) * g.stride_h + (g.kernel_h - 1) * g.dilation_h + 1;
+    width = (wide - 1) * g.stride_w + (g.kernel_w - 1) * g.dilation_w + 1;
+    at = scratch<int>(3, Count(high) * width * each + 4 * LANES);
+    const int left = x0 * g.stride_w - g.pad_w;
+    low = max(0, min(width, -left)), end = max(low, min(width, g.width - left));
   }
-  long long k = 0;
-#if BY_LANE
-  for (; k + LANES <= pairs; k += LANES, panel += LANES * V * LANES) {
-    Pairs pair[R];
-#pragma GCC unroll 16
-    for (int i = 0; i < R; ++i) pair[i] = *(const Pairs*)(line[i] + k);
-    add_pairs_by_lane(pair, panel, sum, std::make_integer_sequence<int, LANES>());
-  }
-#endif
-  for (; k < pairs; ++k, panel += V * LANES) {
-    Pairs r[V];
-#pragma GCC unroll 4
-    for (int v = 0; v < V; ++v) r[v] = *(const Pairs*)(panel + v * LANES);
-#pragma GCC unroll 16
-    for (int i = 0; i < R; ++i) {
-      const Pairs pair = Pairs{} + line[i][k];
-#pragma GCC unroll 4
-      for (int v = 0; v < V; ++v) sum[i][v] = fused_pairs(pair, r[v], sum[i][v]);
+  void take(const bfloat16* image, long long pitch, int y0, int x0, int rows, int wide) {
+    int low, end;
+    begin(x0, rows, wide, low, end);
+    const int left = x0 * g.stride_w - g.pad_w;
+    const bool even = channels % 2 == 0;
+    for (int r = 0; r < high; ++r) {
+      const int y = y0 * g.stride_h - g.pad_h + r;
+      int* to = at + (long long)r * width * each;
+      const bool outside = y < 0 || y >= g.height;
+      const int first = outside ? width : low, last = outside ? width : end;
+      std::memset(to, 0, (long long)first * each * sizeof(int));
+      const bfloat16* from = image + ((long long)y * g.width + left + first) * pitch;
+      if (even && pitch == channels) std::memcpy(to + (long long)first * each, from, (long long)(last - first) * each * sizeof(int));
+      else
+        for (int x = first; x < last; ++x, from += pitch) pixel(from, to + (long long)x * each, even);
+      std::memset(to + (long long)last * each, 0, (long long)(width - last) * each * sizeof(int));
     }
   }
-  Real sums[R][V * LANES];
-#pragma GCC unroll 16
-  for (int i = 0; i < R; ++i)
-#pragma GCC unroll 4
-    for (int v = 0; v < V; ++v) store(&sums[i][v * LANES], sum[i][v]);
-  finish<V>(&sums[0][0], t, min(rows, R), channel, filters, e, first, last);
-}
-
-template <int V>
-DEVICE void rows_bf16(int pairs, const int* left, long long pitch, const int* panel, TileRows t, int rows, int channel, int filters,
-                      const Epilogue& e, bool first, bool last) {
-  constexpr int R = tile_rows(V);
-  for (int i = 0; i < rows;) {
-    const int step = rows - i > 2 ? R : 1;
-    if (step == R) tile_bf16<R, V>(pairs, left, pitch, panel, t, rows - i, channel, filters, e, first, last);
-    else tile_bf16<1, V>(pairs, left, pitch, panel, t, 1, channel, filters, e, first, last);
-    i += step;
-    left += step * pitch;
-    t.top += step * t.top_pitch;
-    t.other += step * t.other_pitch;
+  void pixel(const bfloat16* from, int* to, bool even) const {
+    constexpr int WHOLE = 2 * LANES;  // of a whole vector
+    if (!even) to[each - 1] = from[channels - 1].bits;
+    const int count = channels - !even;
+    int c = 0;
+    for (; c + WHOLE <= count; c += WHOLE) std::memcpy(to + c / 2, from + c, sizeof(Pairs));
+    for (; c < count; c += 2) to[c / 2] = *(const Pair*)(from + c);
   }
-}
+  // The same of planes of floats.
+  void take(const Real* image, int y0, int x0, int rows, int wide) {
+    int low, end;
+    begin(x0, rows, wide, low, end);
+    const int left = x0 * g.stride_w - g.pad_w;
+    const long long plane = (long long)g.height * g.width;
+    for (int q = 0; q < each; ++q)
+      for (int r = 0; r < high; ++r) {
+        const int y = y0 * g.stride_h - g.pad_h + r;
+        int* to = at + ((long long)q * high + r) * width;
+        const bool outside = y < 0 || y >= g.height, alone = 2 * q + 1 == channels;
+        const int first = outside ? width : low, last = outside ? width : end;
+        std::memset(to, 0, first * sizeof(int));
+        const Real* from = image + 2 * q * plane + (long long)y * g.width + left;
+        for (int x = first; x < last; x += LANES) {
+          const int count = last - x;
+          const Vector one = count >= LANES ? load(from + x) : load_part(from + x, count);
+          const Vector two = alone ? Vector{} : count >= LANES ? load(from + plane + x) : load_part(from + plane + x, count);
+          *(Pairs*)(to + x) = pairs_by_lane(one, two);  // what is behind the last is overwritten
+        }
+        std::memset(to + last, 0, (width - last) * sizeof(int));
+      }
+  }
+  // Where each pair of a filter, tap by tap, lies from a window's first pixel.
+  void terms(int* to) const {
+    for (int ky = 0; ky < g.kernel_h; ++ky)
+      for (int kx = 0; kx < g.kernel_w; ++kx)
+        for (int q = 0; q < each; ++q)
+          *to++ = planar ? (q * high + ky * g.dilation_h) * width + kx * g.dilation_w
+                         : (ky * g.dilation_h * width + kx * g.dilation_w) * each + q;
+  }
+  const Pair* first(int y, int x) const {  // of a window, from the first place on
+    return at + ((long long)y * g.stride_h * width + x * g.stride_w) * (planar ? 1 : each);
+  }
+};
 
 #endif
 
-// As convolve_last. packed: from pack_bf16. n: images x groups x blocks of `high` places x cuts of the panels into `across`.
-KERNEL convolve_bf16(int n, const Real* image, const int* packed, const Real* bias, const Real* slopes, const Real* other,
-                     Real* map, Geometry geometry, Layout layout, int high, int across) {
+// map = activation(filters * image + bias + other). The image is in bfloat16, or planes of floats; the map in bfloat16, or floats:
+// the one of the two that is there. packed: from pack_bf16. n: images x groups x blocks of places x cuts of the panels.
+KERNEL convolve_bf16(int n, const bfloat16* image, const Real* planes, const int* packed, const Real* bias, const Real* slopes,
+                     const bfloat16* other, bfloat16* map, Real* floats, Geometry geometry, Layout layout, Cut cut) {
 #if BF16
+  const int high = cut.high, wide = cut.wide, across = cut.across;
+  const bool band = cut.band;
   const Window g(geometry);
-  const int places = g.places(), channels = g.group_channels(), filters = g.group_maps(), whole = channels * g.taps();
-  const int down = (places + high - 1) / high, all_pairs = (whole + 1) / 2;
+  const int channels = g.group_channels(), filters = g.group_maps(), each = (channels + 1) / 2, pairs = each * g.taps();
+  const int down = (g.out_height + high - 1) / high, beside = (g.out_width + wide - 1) / wide;
   const Panels panels(filters);
-  const Gather gather(g, layout.bottom_pitch);
-  const int pieces = (whole + 2 * DEEP - 1) / (2 * DEEP), deep = ((whole + pieces - 1) / pieces + 1) / 2 * 2;
-  const long long pitch = deep / 2 + PAD;
+  Band pixels(g, planes != nullptr);
+  int* terms = scratch<int>(4, Count(pairs) + 1);
+  int high_of_terms = 0, width_of_terms = 0;
+  const Pair** lines = scratch<const Pair*>(5, Count(high) * wide + 1);
+  const int pieces = (pairs + DEEP_PAIRS - 1) / DEEP_PAIRS, unit = 4;
+  const int deep = (pairs + pieces * unit - 1) / (pieces * unit) * unit;
+  Real* partial = scratch(3, Count(high) * wide * 3 * LANES + 3 * LANES * 12);
   BLOCK_LOOP(block, n) {
-    const int cut = block % across, p0 = block / across % down * high, product = block / across / down;
-    const int group = product % g.group, number = product / g.group, rows = min(high, places - p0), f0 = group * filters;
-    const int begin = panels.count * cut / across, end = panels.count * (cut + 1) / across;
-    const Real* planes = image + (long long)number * layout.bottom_step + group * channels;
-    const int* weights = packed + (long long)group * panels.vectors * LANES * all_pairs;
-    const Epilogue e(layout, bias ? bias + f0 : nullptr, slopes ? slopes + f0 : nullptr,
-                     other ? other + (long long)number * layout.other_step + f0 : nullptr);
-    const TileRows t = {nullptr, 0, nullptr, nullptr, map + (long long)number * layout.top_step + f0 + (long long)p0 * layout.top_pitch,
-                        layout.top_pitch, (long long)p0 * layout.other_pitch, layout.other_pitch};
-    int* pairs_of = scratch<int>(3, Count(rows) * pitch + 4 * LANES);
-    Real* row = scratch(4, Count(deep) + 2 * LANES);
-    for (int k0 = 0; k0 < whole; k0 += deep) {
-      const int depth = min(deep, whole - k0), pairs = (depth + 1) / 2;
-      for (int r = 0; r < rows; ++r) {
-        const Real* from = row;
-        if (g.plain()) from = planes + (long long)(p0 + r) * layout.bottom_pitch + k0;
-        else
-          gather.row(planes, (p0 + r) / g.out_width * g.stride_h - g.pad_h, (p0 + r) % g.out_width * g.stride_w - g.pad_w, k0,
-                     depth, row);
-        to_pairs(from, depth, pairs_of + r * pitch);
-      }
-      const bool first = k0 == 0, last = k0 + depth == whole;
-      for (int p = begin; p < end; ++p) {
-        const int wide = panels.wide(p), channel = panels.first(p) * LANES;
-        const int* panel = weights + (long long)channel * all_pairs + (long long)(k0 / 2) * wide * LANES;
-        if (wide == 3) rows_bf16<3>(pairs, pairs_of, pitch, panel, t, rows, channel, filters, e, first, last);
-        else if (wide == 2) rows_bf16<2>(pairs, pairs_of, pitch, panel, t, rows, channel, filters, e, first, last);
-        else rows_bf16<1>(pairs, pairs_of, pitch, panel, t, rows, channel, filters, e, first, last);
+    const int part = block % across, at_x = block / across % beside, at_y = block / across / beside % down;
+    const int product = block / across / beside / down, group = product % g.group, number = product / g.group;
+    const int y0 = at_y * high, x0 = at_x * wide, rows = min(high, g.out_height - y0), columns = min(wide, g.out_width - x0);
+    const int begin = panels.count * part / across, end = panels.count * (part + 1) / across, f0 = group * filters;
+    const int* weights = packed + (long long)group * panels.vectors * LANES * pairs;
+    const Epilogue e(layout, bias ? bias + f0 : nullptr, slopes ? slopes + f0 : nullptr, nullptr);
+    const long long place = (long long)y0 * g.out_width + x0;
+    const long long to = (long long)number * layout.top_step + f0 + place * layout.top_pitch;
+    const Target t = {map ? map + to : nullptr, floats ? floats + to : nullptr, layout.top_pitch,
+                      other ? other + (long long)number * layout.other_step + f0 + place * layout.other_pitch : nullptr,
+                      layout.other_pitch, e};
+    const bfloat16* from = image ? image + (long long)number * layout.bottom_step + group * channels : nullptr;
+    if (planes) pixels.take(planes + (long long)number * layout.bottom_step + (long long)group * channels * g.pixels(), y0, x0, rows, columns);
+    else if (band) pixels.take(from, layout.bottom_pitch, y0, x0, rows, columns);
+    if (band && (high_of_terms != pixels.high || width_of_terms != pixels.width))
+      pixels.terms(terms), high_of_terms = pixels.high, width_of_terms = pixels.width;
+    for (int y = 0; y < rows; ++y)
+      for (int x = 0; x < columns; ++x)
+        lines[y * columns + x] = band ? pixels.first(y, x)
+                                      : (const Pair*)(from + ((long long)(y0 + y) * g.stride_h * g.width + (x0 + x) * g.stride_w) * layout.bottom_pitch);
+    const bool whole = !planes && each % LANES == 0;
+    for (int p = begin; p < end; ++p) {
+      const int vectors = panels.wide(p), channel = panels.first(p) * LANES;
+      const int* panel = weights + (long long)channel * pairs;
+      for (int k0 = 0; k0 < pairs; k0 += deep) {
+        const int depth = min(deep, pairs - k0);
+        const PairRows left = {lines, k0, terms + k0, whole};
+        const auto multiply = band ? panel_pairs<true> : panel_pairs<false>;
+        multiply(vectors, depth, left, panel + (long long)k0 * vectors * LANES, rows * columns, channel, filters, partial, k0 == 0,
+                 k0 + depth == pairs, t);
       }
     }
   }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +11,27 @@ import numpy as np
 
 from ...device import AnyArray, Blob, Device, Kernels
 from ...device.chain import Chain
-from ..core.lowering import ALL, POINTWISE, VECTOR, After, Last, Lowering, layout
+from ..core.lowering import (
+    ALL,
+    POINTWISE,
+    POINTWISE_BF16,
+    TURN_BF16,
+    VECTOR,
+    After,
+    Last,
+    Lowering,
+    bf16_form,
+    by_type,
+    layout,
+)
 from .sizes import SMALL
 
-PLAIN, WINOGRAD, POOLING, SPREAD, HALF = (
-    Kernels(Path(__file__).with_name(f"{name}.cpp"))
-    for name in ("convolution_last", "winograd_last", "pooling_last", "deconvolution_last", "convolution_bf16")
+PLAIN, WINOGRAD, POOLING, SPREAD = (
+    Kernels(Path(__file__).with_name(f"{name}_last.cpp"))
+    for name in ("convolution", "winograd", "pooling", "deconvolution")
+)
+PLAIN_BF16, WINOGRAD_BF16, POOLING_BF16 = (
+    Kernels(Path(__file__).with_name(f"{name}_bf16.cpp")) for name in ("convolution", "winograd", "pooling")
 )
 ROWS = 96  # places of a block, about
 FEW = 192  # places up to which workers share the filters instead
@@ -25,7 +41,6 @@ BAND = 2**21  # elements of whole rows of pixels that a worker lays out at most;
 TILES = 96  # of a block of Winograd's
 ENOUGH = 25  # tiles from which Winograd pays
 NARROWEST = 4  # filters of the narrowest panel
-DEEP_ENOUGH = 64  # terms of a sum from which bfloat16 is faster
 AXES = ("kernel", "stride", "pad", "dilation")
 
 
@@ -48,6 +63,7 @@ class ConvolutionLowering(Lowering):
 
     absorbs = ALL
     planar = 4
+    linear = True
 
     def __init__(
         self,
@@ -68,7 +84,10 @@ class ConvolutionLowering(Lowering):
             self.absorbs = ALL | {"halves"}
 
     def files(self) -> Sequence[Kernels]:
-        return [PLAIN, *([WINOGRAD] if self.three else []), *([HALF] if self.bf16 else [])]
+        return [PLAIN, *([WINOGRAD] if self.three else [])]
+
+    def in_bf16(self) -> Lowering | None:
+        return ConvolutionBf16(self)
 
     def by_tiles(self, channels: int, maps: int) -> bool:
         """Whether Winograd's transform pays where there are enough places. channels, maps: of a group."""
@@ -83,10 +102,7 @@ class ConvolutionLowering(Lowering):
         """The elements that packed filters of that form take, and their dtype."""
         inner, lanes = channels // self.group, 64 // self.dtype.itemsize
         terms = inner * (int(form) + 2) ** 2 if form.isdigit() else inner * taps
-        if form == "bf16":
-            terms = -(-terms // 2)
-        dtype = np.dtype(np.int32) if form == "bf16" else self.dtype
-        return self.group * -(-(maps // self.group) // lanes) * lanes * terms, dtype
+        return self.group * -(-(maps // self.group) // lanes) * lanes * terms, self.dtype
 
     def packs(self, bottom: Last, top: Last, halved: bool) -> tuple[str, int]:
         form = self.form(bottom, top, halved)
@@ -99,7 +115,7 @@ class ConvolutionLowering(Lowering):
         return self.window["kernel"][0] * self.window["kernel"][1]
 
     def filters(self, form: str, channels: int, taps: int) -> AnyArray:
-        """The packed filters, in the form "plain", "bf16", "2" or "4" (Winograd's), made once."""
+        """The packed filters, in the form "plain", "2" or "4" (Winograd's), made once."""
         if form not in self.packed:
             maps, inner = self.after.channels, channels // self.group
             filters, (count, dtype) = maps // self.group, self.room(form, maps, channels, taps)
@@ -108,15 +124,16 @@ class ConvolutionLowering(Lowering):
             if self.transposed:
                 weights = np.ascontiguousarray(weights.T)
             blocks = self.group * -(-filters // NARROWEST)
-            args = blocks, weights, self.scale, packed, self.group, filters, inner
-            if form == "plain":
-                PLAIN.on(self.device).pack_filters(*args, taps)
-            elif form == "bf16":
-                HALF.on(self.device).pack_bf16(*args, taps)
-            else:
-                WINOGRAD.on(self.device).pack_winograd(*args, int(form))
+            self.pack(form, blocks, weights, self.scale, packed, self.group, filters, inner, taps)
             self.packed[form] = packed
         return self.packed[form]
+
+    def pack(self, form: str, *args: Any) -> None:
+        """Packs filters in that form; args: as the kernels take them, with the taps at the end."""
+        if form == "plain":
+            PLAIN.on(self.device).pack_filters(*args)
+        else:
+            WINOGRAD.on(self.device).pack_winograd(*args[:-1], int(form))
 
     def record(self, chain: Chain, bottoms: Sequence[Last], top: Last, addend: Last | None) -> None:
         bottom = bottoms[0]
@@ -132,7 +149,7 @@ class ConvolutionLowering(Lowering):
         if one and images > 1 and joined:  # all images as one
             place["height"] = place["out_height"] = images * top.height
             images = 1
-        self.plain(chain, bottom, top, addend, place, images, form)
+        self.plain(chain, bottom, top, addend, place, images)
 
     def worker_room(self, bottom: Last, top: Last, halved: bool) -> int:
         form, channels = self.form(bottom, top, halved), bottom.channels // self.group
@@ -172,8 +189,7 @@ class ConvolutionLowering(Lowering):
         if halved or (by_tiles and bottom.pitch != 0 and tiles >= ENOUGH):
             height, width = self.map_of(bottom) if halved else (top.height, top.width)
             return "4" if self.fast and min(height, width) >= 8 else "2"
-        half = self.bf16 and not self.narrow(bottom) and inner * self.taps >= DEEP_ENOUGH
-        return "bf16" if half else "plain"
+        return "plain"
 
     def map_of(self, bottom: Last) -> tuple[int, int]:
         """Height and width of the map of 3 x 3 windows, where the top is the maximum of its 2 x 2."""
@@ -200,7 +216,7 @@ class ConvolutionLowering(Lowering):
         )
 
     def plain(
-        self, chain: Chain, bottom: Last, top: Last, addend: Last | None, place: dict[str, int], images: int, form: str
+        self, chain: Chain, bottom: Last, top: Last, addend: Last | None, place: dict[str, int], images: int
     ) -> None:
         """Without a transform. place: heights and widths of the image and of the map."""
         places = place["out_height"] * place["out_width"]
@@ -212,13 +228,11 @@ class ConvolutionLowering(Lowering):
             band = self.band_of(together, place["out_width"], bottom.channels // self.group) <= BAND
             if band:
                 high, across = together * place["out_width"], 1
-        half = form == "bf16"
-        kernels, kernel = (HALF, HALF.convolve_bf16) if half else (PLAIN, PLAIN.convolve_last)
         chain.add(
-            kernel, products * -(-places // high) * across, bottom.memory,
-            self.filters(form, bottom.channels, self.taps), self.sums, self.slopes,
-            addend.memory if addend else None, top.memory, self.geometry(kernels, bottom, top, place),
-            layout(kernels, bottom, top, addend, self.after.activation), high, across, *(() if half else (int(band),)),
+            PLAIN.convolve_last, products * -(-places // high) * across, bottom.memory,
+            self.filters("plain", bottom.channels, self.taps), self.sums, self.slopes,
+            addend.memory if addend else None, top.memory, self.geometry(PLAIN, bottom, top, place),
+            layout(PLAIN, bottom, top, addend, self.after.activation), high, across, int(band),
         )  # fmt: skip
 
     def winograd(
@@ -228,15 +242,17 @@ class ConvolutionLowering(Lowering):
         if self.after.halved:  # the place of the map is not the top's
             place["out_height"], place["out_width"] = self.map_of(bottom)
         size = int(form)
-        packed = self.filters(form, bottom.channels, 9)
         down = -(-place["out_height"] // size)
         rows = self.tile_rows(size, place["out_height"], place["out_width"], top.images)
         odd = np.zeros(top.images * self.group * -(-down // rows), self.dtype)
         chain.flags.append(odd)
+        last = self.takes == "last"
+        kernels = WINOGRAD if last else WINOGRAD_BF16
         chain.add(
-            WINOGRAD.winograd_last, len(odd), bottom.memory, packed, self.sums, self.slopes,
-            addend.memory if addend else None, top.memory, odd, self.geometry(WINOGRAD, bottom, top, place),
-            layout(WINOGRAD, bottom, top, addend, self.after.activation, self.after.halved), rows, size,
+            kernels.kernel("winograd_last" if last else "winograd_bf16"), len(odd), bottom.memory,
+            self.filters(form, bottom.channels, 9), self.sums, self.slopes, addend.memory if addend else None,
+            *([top.memory] if last else by_type(top)), odd, self.geometry(kernels, bottom, top, place),
+            layout(kernels, bottom, top, addend, self.after.activation, self.after.halved), rows, *([size] if last else []),
         )  # fmt: skip
 
 
@@ -259,8 +275,11 @@ class InnerProductLowering(ConvolutionLowering):
         terms = bottom.places * bottom.channels
         return terms if terms > SMALL else 0
 
+    def in_bf16(self) -> Lowering | None:
+        return InnerProductBf16(self)
+
     def form(self, bottom: Last, top: Last, halved: bool) -> str:
-        return "bf16" if self.bf16 and bottom.places * bottom.channels >= DEEP_ENOUGH else "plain"
+        return "plain"
 
     def packs(self, bottom: Last, top: Last, halved: bool) -> tuple[str, int]:
         form = self.form(bottom, top, halved)
@@ -269,26 +288,30 @@ class InnerProductLowering(ConvolutionLowering):
 
     def record(self, chain: Chain, bottoms: Sequence[Last], top: Last, addend: Last | None) -> None:
         bottom = bottoms[0]
-        taps, depth = bottom.places, bottom.places * bottom.channels
-        form = self.form(bottom, top, False)
-        half = form == "bf16"
-        kernels, kernel = (HALF, HALF.convolve_bf16) if half else (PLAIN, PLAIN.convolve_last)
-        packed = self.filters(form, bottom.channels, taps)
+        packed = self.filters("plain", bottom.channels, bottom.places)
         high, across = cut(top.images, top.channels, 1, self.device.workers)
-        ones = {f"{name}_{axis}": int(name != "pad") for name in AXES for axis in "hw"}
-        sizes = kernels.struct(
-            "Geometry", channels=depth, maps=top.channels, group=1, height=1, width=top.images, out_height=1,
-            out_width=top.images, **ones,
-        )  # fmt: skip
-        # Rows of one image: from one image to the next is from a pixel to the next.
-        rows = [None if v is None else Last(1, v.channels, 1, v.images, v.step, 0, v.memory) for v in (top, addend)]
-        left = Last(1, depth, 1, bottom.images, bottom.step, 0, bottom.memory)
-        assert rows[0] is not None
+        left, row, other = of_images(bottom), of_images(top), of_images(addend) if addend else None
         chain.add(
-            kernel, -(-top.images // high) * across, bottom.memory, packed, self.sums, self.slopes,
-            addend.memory if addend else None, top.memory, sizes,
-            layout(kernels, left, rows[0], rows[1], self.after.activation), high, across, *(() if half else (0,)),
+            PLAIN.convolve_last, -(-top.images // high) * across, bottom.memory, packed, self.sums, self.slopes,
+            addend.memory if addend else None, top.memory, row_geometry(PLAIN, left, row),
+            layout(PLAIN, left, row, other, self.after.activation), high, across, 0,
         )  # fmt: skip
+
+
+def of_images(array: Last) -> Last:
+    """Images as the pixels of one row: from one to the next is from a pixel to the next."""
+    return replace(
+        array, images=1, channels=array.places * array.channels, height=1, width=array.images, pitch=array.step, step=0
+    )
+
+
+def row_geometry(kernels: Kernels, row: Last, map: Last) -> Any:
+    """geometry.h's Geometry of 1 x 1 windows over a row of pixels."""
+    ones = {f"{name}_{axis}": int(name != "pad") for name in AXES for axis in "hw"}
+    return kernels.struct(
+        "Geometry", channels=row.channels, maps=map.channels, group=1, height=1, width=row.width, out_height=1,
+        out_width=row.width, **ones,
+    )  # fmt: skip
 
 
 class DepthwiseLowering(Lowering):
@@ -296,6 +319,7 @@ class DepthwiseLowering(Lowering):
 
     absorbs = ALL
     kernel, from_image = "depthwise_last", True
+    linear = True
 
     def __init__(
         self, device: Device, dtype: Any, weights: Blob, bias: Blob | None, window: dict[str, tuple[int, int]]
@@ -303,7 +327,10 @@ class DepthwiseLowering(Lowering):
         self.device, self.dtype, self.weights, self.bias, self.window = device, np.dtype(dtype), weights, bias, window
 
     def files(self) -> Sequence[Kernels]:
-        return [POINTWISE]
+        return [POINTWISE] if self.takes == "last" else [POINTWISE_BF16, TURN_BF16]
+
+    def in_bf16(self) -> Lowering | None:
+        return bf16_form(self)
 
     def prepare(self, after: After) -> None:
         self.after = after
@@ -315,24 +342,55 @@ class DepthwiseLowering(Lowering):
             weights = weights * scale[: after.channels, None]
         self.packed = self.device.empty((taps, -(-after.channels // VECTOR) * VECTOR), self.dtype)
         self.packed[:, : after.channels] = weights.T
+        self.lines = [self.split(v) for v in (weights.T, self.sums, self.slopes)] if self.three(after.channels) else []
+
+    def three(self, channels: int) -> bool:
+        """Whether windows are done by whole lines of maps in bfloat16: of 3 x 3 neighbours, with strides 1 and 2, over channels
+        that fill most of the lines."""
+        same = self.window["kernel"] == (3, 3) and self.window["dilation"] == (1, 1)
+        full = -channels % (2 * VECTOR) <= channels // 2
+        return self.takes != "last" and same and max(self.window["stride"]) <= 2 and full
+
+    def split(self, values: AnyArray | None) -> AnyArray | None:
+        """Rows of a number a channel in the order of these lines."""
+        if values is None:
+            return None
+        channels = self.after.channels
+        rows = np.ascontiguousarray(values[..., :channels], self.dtype).reshape(-1, channels)
+        result: AnyArray = self.device.empty((len(rows), self.room(channels)), self.dtype)
+        POINTWISE_BF16.on(self.device).split_bf16(len(rows), rows, result, channels, self.room(channels))
+        return result
+
+    @staticmethod
+    def room(channels: int) -> int:
+        """Numbers of a row for so many channels."""
+        return -(-channels // (2 * VECTOR)) * 2 * VECTOR
 
     def packs(self, bottom: Last, top: Last, halved: bool) -> tuple[str, int]:
         taps = self.window["kernel"][0] * self.window["kernel"][1]
-        return "plain", taps * -(-top.channels // VECTOR) * VECTOR * self.dtype.itemsize
+        lines = self.room(top.channels) if self.three(top.channels) else 0
+        return "plain", taps * (-(-top.channels // VECTOR) * VECTOR + lines) * self.dtype.itemsize
 
     def record(self, chain: Chain, bottoms: Sequence[Last], top: Last, addend: Last | None) -> None:
         bottom = bottoms[0]
         image, map = (bottom, top) if self.from_image else (top, bottom)
-        (kernels,) = self.files()
+        kernels, last = self.files()[0], self.takes == "last"
         axes = {f"{name}_{axis}": size for name in AXES for axis, size in zip("hw", self.window[name])}
         sizes = kernels.struct(
             "Geometry", channels=top.channels, maps=top.channels, group=top.channels, height=image.height,
             width=image.width, out_height=map.height, out_width=map.width, **axes,
         )  # fmt: skip
+        where = layout(kernels, bottom, top, addend, self.after.activation)
+        rows, other = top.images * top.height, addend.memory if addend else None
+        if self.lines and by_type(top)[0] is not None:
+            room = self.room(top.channels)
+            chain.add(
+                kernels.depthwise_three_bf16, rows, bottom.memory, *self.lines, other, top.memory, sizes, where, room
+            )
+            return
         chain.add(
-            kernels.kernel(self.kernel), top.images * top.height, bottom.memory, self.packed, self.sums, self.slopes,
-            addend.memory if addend else None, top.memory, sizes,
-            layout(kernels, bottom, top, addend, self.after.activation),
+            kernels.kernel(self.kernel if last else "depthwise_bf16"), rows, bottom.memory, self.packed, self.sums,
+            self.slopes, other, *([top.memory] if last else by_type(top)), sizes, where,
         )  # fmt: skip
 
 
@@ -343,6 +401,9 @@ class DeconvolutionLowering(DepthwiseLowering):
 
     def files(self) -> Sequence[Kernels]:
         return [SPREAD]
+
+    def in_bf16(self) -> Lowering | None:
+        return None
 
 
 class PoolingLowering(Lowering):
@@ -362,18 +423,162 @@ class PoolingLowering(Lowering):
         self.window, self.mean, self.inside, self.halves = window, mean, inside, halves
 
     def files(self) -> Sequence[Kernels]:
-        return [POOLING]
+        return [POOLING] if self.takes == "last" else [POOLING_BF16, TURN_BF16]
+
+    def in_bf16(self) -> Lowering | None:
+        return bf16_form(self)
 
     def record(self, chain: Chain, bottoms: Sequence[Last], top: Last, addend: Last | None) -> None:
         bottom = bottoms[0]
         axes = {f"{name}_{axis}": size for name, pair in self.window().items() for axis, size in zip("hw", pair)}
-        sizes = POOLING.struct(
+        kernels, last = self.files()[0], self.takes == "last"
+        sizes = kernels.struct(
             "LastPool", channels=top.channels, height=bottom.height, width=bottom.width, out_height=top.height,
             out_width=top.width, mean=int(self.mean), inside=int(self.inside), **axes,
         )  # fmt: skip
         rows = top.images * top.height
         cuts = 1 if rows >= 8 else max(1, min(8, top.channels // 64))
         chain.add(
-            POOLING.pool_last, rows * cuts, bottom.memory, top.memory, sizes,
-            layout(POOLING, bottom, top, None, None), cuts,
+            kernels.kernel("pool_last" if last else "pool_bf16"), rows * cuts, bottom.memory,
+            *([top.memory] if last else by_type(top)), sizes, layout(kernels, bottom, top, None, None), cuts,
         )  # fmt: skip
+
+
+# The same on maps in bfloat16
+
+
+class ConvolutionBf16(ConvolutionLowering):
+    """A convolution of two axes on maps in bfloat16: factors rounded to that, sums in float32.
+
+    Parameters
+    ----------
+    of
+        The same in float32.
+    """
+
+    takes = "bfloat16"
+
+    def __init__(self, of: ConvolutionLowering) -> None:
+        self.__dict__.update(of.__dict__)
+        self.packed = {}
+
+    def files(self) -> Sequence[Kernels]:
+        return [PLAIN_BF16, TURN_BF16, *([WINOGRAD_BF16] if self.three else [])]
+
+    def in_bf16(self) -> Lowering | None:
+        return None
+
+    def room(self, form: str, maps: int, channels: int, taps: int) -> tuple[int, np.dtype[Any]]:
+        inner, vectors = channels // self.group, -(-(maps // self.group) // VECTOR)
+        terms = inner * (16 if form.isdigit() else taps)
+        run = inner if form.isdigit() else self.run(inner, taps)
+        return self.group * vectors * VECTOR * (terms // run) * -(-run // 2), np.dtype(np.int32)
+
+    def run(self, channels: int, taps: int) -> int:
+        """Terms of a filter that lie beside each other in a map. channels: of a group."""
+        return channels
+
+    def form(self, bottom: Last, top: Last, halved: bool) -> str:
+        return "2" if super().form(bottom, top, halved).isdigit() else "bf16"
+
+    def pack(self, form: str, *args: Any) -> None:
+        *_, channels, taps = args
+        if form.isdigit():
+            WINOGRAD_BF16.on(self.device).pack_winograd_bf16(*args[:-1])
+        else:
+            PLAIN_BF16.on(self.device).pack_bf16(*args, self.run(channels, taps))
+
+    def worker_room(self, bottom: Last, top: Last, halved: bool) -> int:
+        if self.form(bottom, top, halved).isdigit():
+            return super().worker_room(bottom, top, halved)
+        channels = bottom.channels // self.group
+        if self.direct(bottom):
+            return 0
+        high, wide = self.block(top.height, top.width, top.images, channels)
+        room = (
+            self.band_of(high, wide, channels + channels % 2) + channels * self.taps
+        ) // 2 + high * wide * 3 * VECTOR
+        return room if room > SMALL else 0
+
+    def direct(self, bottom: Last) -> bool:
+        """Whether windows are of one pixel whose channels lie there in whole pairs: then they are taken as they are."""
+        one = self.window["kernel"] == (1, 1) and self.window["pad"] == (0, 0)
+        return bottom.pitch != 0 and one and bottom.channels // self.group % 2 == 0
+
+    def block(self, height: int, width: int, images: int, channels: int) -> tuple[int, int]:
+        """Rows of places of a block, and places of a row, whose pixels are brought together."""
+        rows = self.band_rows(height, width, images)
+        if self.band_of(rows, width, channels) <= BAND:
+            return rows, width
+        wide = width
+        while wide > 1 and self.band_of(1, wide, channels) > BAND:
+            wide = -(-wide // 2)
+        return 1, wide
+
+    def record(self, chain: Chain, bottoms: Sequence[Last], top: Last, addend: Last | None) -> None:
+        bottom, images = bottoms[0], top.images
+        place = {"height": bottom.height, "width": bottom.width, "out_height": top.height, "out_width": top.width}
+        if self.form(bottom, top, self.after.halved).isdigit():
+            self.winograd(chain, bottom, top, addend, place, "2")
+            return
+        direct, arrays = self.direct(bottom), [v for v in (bottom, top, addend) if v is not None]
+        if direct and self.window["stride"] == (
+            1,
+            1,
+        ):  # all pixels as one row, of all images where these lie beside each other
+            joined = all(v.contiguous_images for v in arrays)
+            place = {"height": 1, "out_height": 1} | dict.fromkeys(
+                ("width", "out_width"), top.places * (images if joined else 1)
+            )
+            images = 1 if joined else images
+        height, width, across = place["out_height"], place["out_width"], 1
+        if direct and height == 1:
+            high, (wide, across) = 1, cut(width, top.channels // self.group, images * self.group, self.device.workers)
+        else:
+            high, wide = self.block(height, width, images, bottom.channels // self.group)
+        blocks = images * self.group * -(-height // high) * -(-width // wide) * across
+        sizes = self.geometry(PLAIN_BF16, bottom, top, place)
+        packed = self.filters("bf16", bottom.channels, self.taps)
+        self.launch(
+            chain, blocks, bottom, top, addend, sizes, packed, high=high, wide=wide, across=across, band=int(not direct)
+        )
+
+    def launch(
+        self, chain: Chain, blocks: int, bottom: Last, top: Last, addend: Last | None, sizes: Any, packed: AnyArray,
+        **cut: int,
+    ) -> None:  # fmt: skip
+        """Appends the launch; cut: the fields of convolution_bf16.cpp's Cut."""
+        chain.add(
+            PLAIN_BF16.convolve_bf16, blocks, *by_type(bottom), packed, self.sums, self.slopes,
+            addend.memory if addend else None, *by_type(top), sizes,
+            layout(PLAIN_BF16, bottom, top, addend, self.after.activation), PLAIN_BF16.struct("Cut", **cut),
+        )  # fmt: skip
+
+
+class InnerProductBf16(ConvolutionBf16):
+    """A fully connected layer: each image is one row."""
+
+    contiguous, together, planar = True, True, 0
+
+    def form(self, bottom: Last, top: Last, halved: bool) -> str:
+        return "bf16"
+
+    def run(self, channels: int, taps: int) -> int:
+        return channels * taps
+
+    def packs(self, bottom: Last, top: Last, halved: bool) -> tuple[str, int]:
+        count, dtype = self.room("bf16", top.channels, bottom.channels, bottom.places)
+        return "bf16", count * dtype.itemsize
+
+    def worker_room(self, bottom: Last, top: Last, halved: bool) -> int:
+        return 0
+
+    def record(self, chain: Chain, bottoms: Sequence[Last], top: Last, addend: Last | None) -> None:
+        bottom = bottoms[0]
+        high, across = cut(top.images, top.channels, 1, self.device.workers)
+        left, row, other = of_images(bottom), of_images(top), of_images(addend) if addend else None
+        packed = self.filters("bf16", bottom.channels, bottom.places)
+        sizes, blocks = row_geometry(PLAIN_BF16, left, row), -(-top.images // high) * across
+        self.launch(
+            chain, blocks, left, row, other, sizes, packed, high=1, wide=high, across=across, band=left.channels % 2
+        )

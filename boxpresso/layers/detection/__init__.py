@@ -2,5 +2,5 @@
 
 Read detection_output.py first, then proposal.py. Boxes on the host are in data/boxes.py, in kernels in boxes.h and rotated.h;
 rcnn.py has the boxes of the R-CNN family, whose widths count the last pixel, and suppress.py all suppression. order.py,
-detection_device.py, proposal_device.py, pyramid_device.py and yolo_device.py choose boxes on a GPU without the host.
+detection_choice.py, proposal_choice.py, pyramid_choice.py and yolo_choice.py choose boxes on a GPU without the host.
 """

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from ...device import Blob
-from ...device.functions import exp, log
+from ...device.functions import log
 from ..core import Trait
 from .field_regions import FieldRegions
 
@@ -123,24 +122,3 @@ class BoxGroupOutput(
 
     def maps(self, bottom: Sequence[Blob]) -> tuple[Sequence[Blob], Sequence[Blob]]:
         return bottom[::2], bottom[1::2]
-
-    def boxes(self, bottom: Sequence[Blob]) -> np.ndarray:
-        groups = self.param.box_group_output_param.box_group_param
-        return np.concatenate([self.decode(*each) for each in zip(groups, *self.maps(bottom))], 1)
-
-    def decode(self, group: Any, scores: Blob, offsets: Blob) -> np.ndarray:
-        """(N, G H W, 5): boxes and scores of one group."""
-        p, real = self.param.box_group_output_param, self.dtype.type
-        fields = np.array([group.field_w, group.field_h], self.dtype).T[None, :, :, None, None]
-        (height, width), count = scores.shape[2:], len(group.field_w)
-        by = np.asarray(offsets.data).reshape(self.images, count, 4, height, width)
-        by = by * self.std.astype(self.dtype)[:, None, None] + self.mean.astype(self.dtype)[:, None, None]
-        place = (np.mgrid[:height, :width][::-1] + 0.5).astype(self.dtype) * group.stride
-        far, wide = real(1 / p.field_xyr), real(log(p.field_whr))
-        size = fields * exp(np.clip(by[:, :, 2:], -wide, wide))
-        start = np.clip(by[:, :, :2], -far, far) * fields + place - size / 2
-        most = np.array([width * group.stride, height * group.stride], self.dtype)[:, None, None]
-        boxes = np.concatenate([np.maximum(start, 0), np.minimum(start + size - 1, most)], 2)
-        score = 1 - np.asarray(scores.data)[:, :1].reshape(self.images, count, 1, height, width)
-        rows = np.concatenate([boxes, score], 2).transpose(0, 1, 3, 4, 2)
-        return np.asarray(rows.reshape(self.images, count * height * width, 5))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from ...device import Blob
@@ -111,20 +109,3 @@ class BoxOutput(
         self.need(len(images) == 1, f"all bottoms must have the same images, got {sorted(images)}")
         self.images = images.pop()
         self.ready(bottom, top)
-
-    def boxes(self, bottom: Sequence[Blob]) -> np.ndarray:
-        return np.concatenate([self.decode(i, np.asarray(blob.data)) for i, blob in enumerate(bottom)], 1)
-
-    def decode(self, index: int, maps: np.ndarray) -> np.ndarray:
-        """(N, H W, 5): corners and scores of one bottom."""
-        s, stride = self.settings, self.settings["downsample_rate"][index]
-        images, channels, height, width = maps.shape
-        scores, offsets = maps[:, : channels - 4], self.restored.restore(maps[:, channels - 4 :], 1)
-        field = np.resize([s["field_w"][index], s["field_h"][index]], (images, 2)).astype(np.float64)
-        boxes = fields.decode(offsets, field, stride, s["field_xyr"], s["field_whr"])
-        first = np.maximum(boxes[:, :2], 0)
-        most = np.array([width * stride, height * stride])[:, None, None]
-        size = np.minimum(boxes[:, 2:], most - first)
-        score = scores[:, 1:].max(1, keepdims=True) - scores[:, :1]
-        rows = np.concatenate([first, first + size, score], 1).transpose(0, 2, 3, 1)
-        return np.asarray(rows.reshape(images, height * width, 5).astype(self.dtype))

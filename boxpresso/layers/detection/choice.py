@@ -1,42 +1,199 @@
-"""Which boxes of a region proposal network become regions: Proposal's choice, as the host makes it."""
+"""What layers share that choose boxes by kernels alone: the best in order, those that stay, and rows with their number."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from ...data.boxes import best
-from ...device import Device
-from .rcnn import Boxes
+from ...device import AnyArray, Blob
+from ..core import Layer, doubt
+from ..core.places import numbers_at
+from . import order, suppress
+from .order import Order, Scratch, sortable, starts_of
+
+WHOLE = 2**20  # bytes of rows up to which they are copied to the host together with their number
+
+FILES = order.kernels, order.by_thread, suppress.kernels, doubt.kernels
 
 
-def limits(train: bool) -> dict[str, Any]:
-    """The settings of a choice that py-faster-rcnn's cfg holds, with its defaults."""
-    return {
-        "rpn_pre_nms_top_n": 12000 if train else 6000, "rpn_post_nms_top_n": 2000 if train else 300,
-        "rpn_nms_thresh": 0.7, "rpn_min_size": 16,
-    }  # fmt: skip
+class Choice:
+    """The choice of a layer on its device.
 
-
-def least_above_0(limit: int, count: int) -> int:
-    """The smaller of a limit, of which 0 and less are none, and a count."""
-    return min(limit, count) if limit > 0 else count
-
-
-def chosen(
-    device: Device, kind: Boxes, boxes: np.ndarray, scores: np.ndarray, settings: Mapping[str, Any], scale: float
-) -> np.ndarray:
-    """The indices of the boxes (N, columns) that become regions, best first.
-
-    Of those that are large enough in an image of that scale and have a score, the best; of these, unless `rpn_nms_thresh` is
-    None, the first that overlap no better one too much.
+    Attributes
+    ----------
+    rows
+        At most so many there can be; 0 where there is nothing to choose of.
     """
-    large = np.flatnonzero(kind.large(boxes, settings["rpn_min_size"] * scale) & ~np.isnan(scores))
-    before, after = int(settings["rpn_pre_nms_top_n"]), int(settings["rpn_post_nms_top_n"])
-    order = large[best(scores[large], before if before > 0 else -1)]
-    if settings["rpn_nms_thresh"] is None:
-        return np.asarray(order)
-    stay = kind.suppress(device, boxes[order], settings["rpn_nms_thresh"], after if after > 0 else -1)
-    return np.asarray(order[stay])
+
+    rows = 0
+    tail = 1  # rows behind them, in which kernels say how many there are
+
+    def __init__(self, layer: Layer) -> None:
+        self.layer, self.device, self.dtype = layer, layer.device, layer.dtype
+        self.scratch = Scratch(layer.device)
+
+    def count_rows(self, groups: int, items: int, rows: int, tail: int = 1) -> None:
+        """Sets `rows`, or 0 where there are no items. Raises LayerError for more than kernels can count.
+
+        Parameters
+        ----------
+        tail
+            The attribute.
+        """
+        need, self.tail = self.layer.need, tail
+        need(
+            sortable(groups, items),
+            f"{groups} lists of {items} boxes are more than can be sorted, {order.MOST_ITEMS}: give fewer images at a time",
+        )
+        self.rows = rows if groups * items else 0
+        need(
+            self.rows + tail <= order.MOST_ROWS,
+            f"up to {rows} rows are more than can be counted, {order.MOST_ROWS}: give fewer images at a time, or limit boxes",
+        )
+
+    def listed(self, best: Order, boxes: AnyArray, share: int = 1) -> tuple[AnyArray, AnyArray]:
+        """Launches what lists the boxes of the best, and gives them twice: as they are, and as suppression wants them.
+
+        Parameters
+        ----------
+        boxes
+            (groups * items / share, columns).
+        share
+            So many items of a group have one box.
+        """
+        count, columns = best.groups * best.most, boxes.shape[1]
+        listed, turned = self.lists(best, columns, boxes.dtype)
+        order.kernels.on(self.device).order_listed(
+            count, boxes, best.order, best.start, listed, turned, best.items // share, best.most, columns, share
+        )
+        return listed, listed if turned is None else turned
+
+    def lists(self, best: Order, columns: int, dtype: Any) -> tuple[AnyArray, AnyArray | None]:
+        """The arrays of `listed`; the second is rotated boxes'."""
+        shape = best.groups * best.most, columns
+        return self.scratch("listed", shape, dtype), self.scratch("turned", shape, dtype) if columns == 5 else None
+
+    def reserve(self, best: Order, boxes: AnyArray) -> None:
+        """In reshape: makes the arrays of `stay` and `taken` on the CPU, where memory is counted before it is used."""
+        if self.device.kind == "cpu":
+            count, groups = boxes.shape[0], best.groups
+            for name, size in (("kept", count), ("stay", groups), ("taken", groups), ("out", groups + 1)):
+                self.scratch(name, (size,))
+            self.scratch("numbers", (suppress.kernels.constants["ROOM"] * count,), boxes.dtype)
+
+    def stay(
+        self, best: Order, boxes: AnyArray, threshold: float, limit: int = -1, **rule: Any
+    ) -> tuple[AnyArray, AnyArray]:
+        """Launches suppression of the listed boxes, and gives what suppress.launch writes: which stay, and how many."""
+        survivors, stay = self.scratch("kept", (boxes.shape[0],)), self.scratch("stay", (best.groups,))
+        suppress.launch(
+            self.device, boxes, best.start, survivors, stay, threshold, limit, best.most, self.scratch, suppress.KEPT_WORDS,
+            **rule,
+        )  # fmt: skip
+        return survivors, stay
+
+    def starts(self, sizes: AnyArray) -> AnyArray:
+        """Launches what finds where the rows of each group start."""
+        out = self.scratch("out", (sizes.shape[0] + 1,))
+        starts_of(self.device, sizes, out)
+        return out
+
+    def taken(self, best: Order, survivors: AnyArray, stay: AnyArray, labels: int, keep: int) -> AnyArray:
+        """Launches what finds where the rows of each group start, of which an image of `labels` groups has `keep`; -1: all."""
+        taken = self.scratch("taken", (best.groups,))
+        lists = best.best, survivors, best.start, stay, taken, labels, keep
+        if best.in_tiles:
+            order.kernels.on(self.device).order_taken(best.groups, *lists)
+        else:
+            order.by_thread.on(self.device).order_shares(best.groups // labels, *lists)
+        return self.starts(taken)
+
+    def read_numbers(self, top: Blob, at: int, count: int = 1) -> list[int]:
+        """Waits for the numbers at flat index `at` of a top. Few rows come with them, so that to read them waits no more."""
+        rows: AnyArray = top.data
+        return numbers_at(np.asarray(rows) if rows.nbytes <= WHOLE else rows, at, count)
+
+
+class RegionChoice(Choice):
+    """The choice of regions: of each image the best boxes, and of these the first that overlap no better one too much.
+
+    Parameters
+    ----------
+    layer
+        The layer.
+    columns
+        4, or 5 of rotated boxes.
+    before, after
+        How many boxes of an image are taken at most, before and after suppression; 0 and less: all.
+    threshold
+        Of suppression; None for none.
+    last
+        What is added to the widths and heights of upright boxes.
+
+    Attributes
+    ----------
+    count
+        (1,), how many regions there are, for kernels that follow `choose`.
+    """
+
+    count: AnyArray
+    images = items = 0
+
+    best: Order  # their order
+    boxes: AnyArray  # (images * items, columns), all
+
+    def __init__(
+        self, layer: Layer, columns: int, before: int, after: int, threshold: float | None, last: int = 1
+    ) -> None:
+        super().__init__(layer)
+        self.columns, self.before, self.after, self.last, self.threshold = columns, before, after, last, threshold
+        if threshold is not None:
+            self.threshold = suppress.least_overlap(threshold, layer.dtype) if columns == 4 else float(threshold)
+
+    def resize(self, images: int, items: int) -> bool:
+        """Takes how many images there are, with so many boxes each, and says whether there is something to choose of."""
+        self.images, self.items = images, items
+        self.most = min(self.before, items) if self.before > 0 else items
+        self.each = min(self.after, self.most) if self.after > 0 else self.most
+        self.count_rows(images, items, images * self.each)
+        if self.rows:
+            self.best = Order(self.scratch, images, items, self.most, self.dtype)
+            self.boxes = self.scratch("boxes", (images * items, self.columns), self.dtype)
+            listed, turned = self.lists(self.best, self.columns, self.dtype)
+            self.reserve(self.best, listed if turned is None else turned)
+        return self.rows > 0
+
+    def choose(
+        self,
+        decode: Callable[[], None],
+        regions: AnyArray,
+        scored: AnyArray | None = None,
+        wide: int = 1,
+    ) -> tuple[Order, AnyArray | None, AnyArray]:
+        """Launches all, and gives the best, which of them stay (None: all), and where the rows of each image start.
+
+        Parameters
+        ----------
+        decode
+            Launches what writes all `boxes`, and their scores into the values of `best`.
+        regions
+            (rows + 1, 1 + columns), gets the rows, and behind `rows` of them their number.
+        scored
+            (rows, wide), gets their scores, with more than 1 for `wide` behind the rows themselves; or None.
+        """
+        best = self.best
+        decode()
+        best.sort(self.device)
+        listed, turned = self.listed(best, self.boxes)
+        survivors, out = None, best.start
+        if self.threshold is not None:
+            survivors, stay = self.stay(best, turned, self.threshold, self.each, last=self.last)
+            out = self.starts(stay)
+        self.count = self.device.part(out, self.images, (1,))
+        order.kernels.on(self.device).order_rows(
+            self.rows, listed, best.best, survivors, best.start, out, regions, scored, self.each, self.images, self.columns,
+            wide,
+        )  # fmt: skip
+        return best, survivors, out

@@ -1,40 +1,35 @@
-"""Layers that choose rows: by kernels alone where these can count them, and on the host elsewhere."""
+"""Layers that choose rows: by kernels alone, which tell the host how many there are."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Generic, Protocol, TypeVar
+from typing import ClassVar, Generic, TypeVar
 
-from ...device import Blob
+from ...device import Blob, Kernels
 from ..core import Layer, Trait
 from ..core.places import number_at
-
-
-class Chooser(Protocol):
-    """What chooses rows by kernels alone: `rows` is how many at most, 0 where the host has to choose."""
-
-    rows: int
-
-
-There = TypeVar("There", bound=Chooser)
+from .choice import Choice
 
 
 class Choosing(Layer, traits=Trait.CHOOSES_ROWS):
     """A layer of which only a forward tells how many rows its tops have.
 
-    A subclass gives `forward_launch` and `forward_finish`, for devices that need no host, `forward_host` and `shape`.
+    A subclass gives `forward_launch` and `forward_finish`, `shape`, and `forward_empty` where tops of nothing are not
+    just without rows.
     """
+
+    files: ClassVar[tuple[Kernels, ...]] = ()  # of kernels that it launches, beside those that are attributes
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         if self.forward_launch(bottom, top):
             self.forward_finish(bottom, top)
         else:
-            self.forward_host(bottom, top)
+            self.forward_empty(bottom, top)
 
-    def forward_host(self, bottom: list[Blob], top: list[Blob]) -> None:
-        """The forward as the host does it."""
-        raise NotImplementedError(f"{self} has no forward_host")
+    def forward_empty(self, bottom: list[Blob], top: list[Blob]) -> None:
+        """The forward where there is nothing to choose of."""
+        self.shape(top, 0)
 
     def shape(self, top: Sequence[Blob], rows: int) -> None:
         """Gives the tops so many rows."""
@@ -47,33 +42,48 @@ class Choosing(Layer, traits=Trait.CHOOSES_ROWS):
         self.shape(top, count)
         return count
 
+    @classmethod
+    def kernel_files(cls) -> list[Kernels]:
+        return [*super().kernel_files(), *cls.files]
+
     def allow_force_backward(self, index: int) -> bool:
         return False
 
 
-class ChoosingThere(Choosing, Generic[There]):
-    """One whose `on_device` chooses where the device needs no host.
+Kind = TypeVar("Kind", bound=Choice)
+
+
+class ChoosingBy(Choosing, Generic[Kind]):
+    """One of which `choice` launches the kernels.
 
     A subclass gives `launch`, and `finish` where more is to be done than to count rows.
     """
 
-    on_device: There | None = None
+    choice: Kind | None = None
 
     def forward_launch(self, bottom: list[Blob], top: list[Blob]) -> bool:
-        there = self.on_device
-        if there is None or not there.rows:
+        choice = self.choice
+        if choice is None or not choice.rows:
             return False
-        self.launch(there, bottom, top)
+        self.launch(choice, bottom, top)
         return True
 
     def forward_finish(self, bottom: list[Blob], top: list[Blob]) -> None:
-        assert self.on_device is not None
-        self.finish(self.on_device, bottom, top)
+        assert self.choice is not None
+        self.finish(self.choice, bottom, top)
 
-    def launch(self, there: There, bottom: list[Blob], top: list[Blob]) -> None:
+    def launch(self, choice: Kind, bottom: list[Blob], top: list[Blob]) -> None:
         """Launches the kernels that choose."""
         raise NotImplementedError(f"{self} has no launch")
 
-    def finish(self, there: There, bottom: list[Blob], top: list[Blob]) -> None:
+    def finish(self, choice: Kind, bottom: list[Blob], top: list[Blob]) -> None:
         """Waits for them, and gives the tops their shapes."""
-        self.shape_by_count(top, there.rows)
+        self.shape_by_count(top, choice.rows)
+
+    def most_rows(self, bottom: Sequence[Blob]) -> int:
+        choice = self.choice
+        return choice.rows + choice.tail if choice is not None and choice.rows else 0
+
+    def kept_bytes(self, bottom: Sequence[Blob], top: Sequence[Blob], backward: bool) -> int:
+        own = super().kept_bytes(bottom, top, backward)
+        return own + (self.choice.scratch.nbytes if self.choice is not None else 0)

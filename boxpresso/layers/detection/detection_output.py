@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from ...data.boxes import best
-from ...device import UNFUSED, AnyArray, Blob, Kernels
+from ...device import Blob
 from ...proto.boxpresso_pb2 import DetectionOutputParameter
 from ...proto.errors import BoxpressoWarning, LayerError
 from ..core import Trait
 from ..core.doubt import warn_of_nan
 from ..core.writing import refusal
-from . import detection_device, suppress
-from .choosing import ChoosingThere
-from .detection_device import DeviceDetections
-from .order import ON_DEVICE
+from . import detection_choice
+from .choosing import ChoosingBy
+from .detection_choice import DetectionChoice
 from .results import Results
 
 _CODES = DetectionOutputParameter.DESCRIPTOR.fields_by_name["code_type"].enum_type.values_by_name
@@ -27,7 +24,7 @@ CENTER_SIZE = _CODES["CENTER_SIZE"].number
 
 
 class DetectionOutput(
-    ChoosingThere[DeviceDetections],
+    ChoosingBy[DetectionChoice],
     type="DetectionOutput",
     param="detection_output_param",
     bottoms=(3, 5),
@@ -102,10 +99,8 @@ class DetectionOutput(
 
     overlap_field = "detection_output_param.nms_param.nms_threshold"
     list_shapes = ((1, 1, -1, 7),)
-    kernels = Kernels("detection_output.cu", UNFUSED)
-    suppress_kernels = suppress.kernels
-    gpu_files = detection_device.FILES
-    on_device: DeviceDetections
+    files = detection_choice.FILES
+    choice: DetectionChoice
 
     row_axis = 2
 
@@ -119,7 +114,7 @@ class DetectionOutput(
         self.need(not p.scale_xywh, "scale_xywh is another program's, which is not supported")
         self.classes, self.background = p.num_classes, p.background_label_id
         self.loc_classes = 1 if p.share_location else self.classes
-        self.coding = self.kernels.struct("Coding", code=p.code_type, in_target=p.variance_encoded_in_target)
+        coding = detection_choice.kernels.struct("Coding", code=p.code_type, in_target=p.variance_encoded_in_target)
         self.threshold = p.confidence_threshold if p.HasField("confidence_threshold") else -np.inf
         self.top_k = p.nms_param.top_k if p.nms_param.HasField("top_k") else -1
         self.need(
@@ -129,7 +124,7 @@ class DetectionOutput(
         self.results = self.results_of(p)
         if self.results is not None:
             self.traits |= Trait.RUNS_ONCE  # it writes files
-        self.on_device = DeviceDetections(self, self.coding)
+        self.choice = DetectionChoice(self, coding)
         if p.visualize:
             warnings.warn(
                 f"{self}: visualize is ignored; `boxpresso detect` draws boxes", BoxpressoWarning, stacklevel=2
@@ -168,20 +163,14 @@ class DetectionOutput(
                 blob.shape[:1] == (self.batch,) and blob.count == self.batch * self.priors * each,
                 f"the {subject} must be (N, {self.priors} * {each}) for {self.priors} priors, got {blob.shape}",
             )
-        if ON_DEVICE[self.device.kind]:
-            self.on_device.reshape(self.batch, self.priors, self.corners)
+        self.choice.reshape(self.batch, self.priors, self.corners)
         top[0].reshape(1, 1, 1, 7 + self.corners)  # forward knows how many rows there are
 
-    def most_rows(self, bottom: Sequence[Blob]) -> int:
-        p = self.param.detection_output_param
-        each = self.classes * (min(self.top_k, self.priors) if self.top_k >= 0 else self.priors)
-        return int(self.batch * max(1, min(each, p.keep_top_k) if p.keep_top_k >= 0 else each))
+    def launch(self, choice: DetectionChoice, bottom: list[Blob], top: list[Blob]) -> None:
+        choice.launch(bottom, top[0])
 
-    def launch(self, there: DeviceDetections, bottom: list[Blob], top: list[Blob]) -> None:
-        there.launch(bottom, top[0])
-
-    def finish(self, there: DeviceDetections, bottom: list[Blob], top: list[Blob]) -> None:
-        if not there.finish(top[0]):
+    def finish(self, choice: DetectionChoice, bottom: list[Blob], top: list[Blob]) -> None:
+        if not choice.finish(top[0]):
             warn_of_nan(self, bottom)
         if self.results:
             self.save(np.asarray(top[0].data)[0, 0])
@@ -192,88 +181,10 @@ class DetectionOutput(
         for i in range(self.batch):
             self.results.add(rows[(rows[:, 0] == i) & (rows[:, 1] >= 0), 1:7])
 
-    def forward_host(self, bottom: list[Blob], top: list[Blob]) -> None:
-        scores = np.asarray(bottom[1].data).reshape(self.batch, self.priors, self.classes)
-        if len(bottom) == 5:
-            objectness = np.asarray(bottom[3].data).reshape(self.batch, self.priors, 2)[..., 1:]
-            scores = np.where(objectness < self.param.detection_output_param.objectness_score, 0, scores)
-        place, starts = self.candidates(scores)
-        image, prior = np.divmod(place // self.classes, max(self.priors, 1))
-        label = place % self.classes
-        boxes = self.decode(bottom, image, prior, label)
-        p = self.param.detection_output_param.nms_param
-        chosen = suppress.suppress_rows(self.device, boxes, p.nms_threshold, starts=starts, eta=p.eta, above=True)
-        chosen = self.keep_best(chosen, image, scores.reshape(-1)[place])
-        rows = np.empty((len(chosen), 7 + self.corners), self.dtype)
-        rows[:, 0], rows[:, 1], rows[:, 2] = image[chosen], label[chosen], scores.reshape(-1)[place[chosen]]
-        rows[:, 3:7] = np.asarray(boxes)[chosen]
-        if self.corners:
-            rows[:, 7:] = self.polygons(bottom, image[chosen], prior[chosen], label[chosen])
+    def forward_empty(self, bottom: list[Blob], top: list[Blob]) -> None:
+        rows = np.full((self.batch, 7 + self.corners), -1, self.dtype)
+        rows[:, 0] = np.arange(self.batch)
         if self.results:
             self.save(rows)
-        if not len(rows):
-            warn_of_nan(self, bottom)
-            rows = np.full((self.batch, 7 + self.corners), -1, self.dtype)
-            rows[:, 0] = np.arange(self.batch)
         top[0].reshape(1, 1, *rows.shape)
         top[0].data[...] = rows
-
-    def candidates(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Where in scores (N, P, C), flat, the candidates are, by image, then label, best first; and the index at which
-        each image's label starts among them, with the end at the end."""
-        parts, sizes = [np.zeros(0, np.intp)], [0]
-        for image, values in enumerate(scores.reshape(self.batch, self.priors * self.classes)):
-            above = values > self.threshold
-            if 0 <= self.background < self.classes:  # most places are above there
-                above[self.background :: self.classes] = False
-            place = np.flatnonzero(above)
-            label = place % self.classes
-            order = np.argsort(label.astype(np.int16), kind="stable")  # of 16 bits: a radix sort
-            bounds = np.searchsorted(label[order], np.arange(self.classes + 1))
-            for c in range(self.classes):
-                mine = place[order[bounds[c] : bounds[c + 1]]]
-                if len(mine):
-                    mine = mine[best(values[mine], self.top_k)]
-                    parts.append(mine + image * values.size)
-                    sizes.append(len(mine))
-        return np.concatenate(parts), np.cumsum(sizes)
-
-    def decode(self, bottom: list[Blob], image: np.ndarray, prior: np.ndarray, label: np.ndarray) -> AnyArray:
-        """The boxes (K, 4) that the locations of these candidates say."""
-        p, count, table = self.param.detection_output_param, len(image), self.device.table
-        variances = self.device.part(bottom[2].data, 4 * self.priors, (4 * self.priors,))
-        prior_at = table(prior)
-        anchors, anchor_at = bottom[2].data, prior_at
-        if len(bottom) == 5:
-            refined = self.device.empty((count, 4), self.dtype)
-            self.kernels.detection_decode(
-                count, anchors, anchor_at, variances, prior_at, bottom[4].data, table(image * self.priors + prior),
-                refined, self.coding, 0,
-            )  # fmt: skip
-            anchors, anchor_at = refined, table(np.arange(count))
-        place = (image * self.priors + prior) * self.loc_classes + (0 if self.loc_classes == 1 else label)
-        boxes: AnyArray = self.device.empty((count, 4), self.dtype)
-        if self.corners:  # a location is a box and a polygon: three times four numbers
-            place = 3 * place
-        self.kernels.detection_decode(
-            count, anchors, anchor_at, variances, prior_at, bottom[0].data, table(place), boxes, self.coding,
-            int(p.clip),
-        )  # fmt: skip
-        return boxes
-
-    def polygons(self, bottom: list[Blob], image: np.ndarray, prior: np.ndarray, label: np.ndarray) -> np.ndarray:
-        """The corners (K, 8) that the locations of these candidates say."""
-        place = (image * self.priors + prior) * self.loc_classes + (0 if self.loc_classes == 1 else label)
-        offsets = np.asarray(bottom[0].data).reshape(-1, 12)[place, 4:].reshape(-1, 4, 2)
-        boxes, variances = np.asarray(bottom[2].data).reshape(2, -1, 4)[:, prior]
-        size = boxes[:, None, 2:] - boxes[:, None, :2]
-        corners = boxes[:, [0, 1, 2, 1, 2, 3, 0, 3]].reshape(-1, 4, 2)
-        return np.asarray(variances[:, None, :2] * offsets * size + corners).reshape(-1, 8)
-
-    def keep_best(self, chosen: np.ndarray, image: np.ndarray, scores: np.ndarray) -> np.ndarray:
-        """Of the chosen candidates the keep_top_k best of each image, in the order they had."""
-        keep = self.param.detection_output_param.keep_top_k
-        if keep < 0:
-            return chosen
-        images = np.split(chosen, np.searchsorted(image[chosen], np.arange(1, self.batch)))
-        return np.concatenate([np.sort(each[best(scores[each], keep)]) for each in images])

@@ -7,16 +7,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from ...data.boxes import best
 from ...device import Blob, Kernels
 from ..core.doubt import warn_of_nan
-from . import fields_device, suppress
-from .choosing import ChoosingThere
-from .fields_device import DeviceFields
-from .order import ON_DEVICE
+from . import fields_choice, suppress
+from .choosing import ChoosingBy
+from .fields_choice import FieldsChoice
 
 
-class FieldRegions(ChoosingThere[DeviceFields]):
+class FieldRegions(ChoosingBy[FieldsChoice]):
     """Regions (R, 5, 1, 1), and with their scores (R, 6, 1, 1). A subclass's setup gives the attributes.
 
     Attributes
@@ -38,7 +36,7 @@ class FieldRegions(ChoosingThere[DeviceFields]):
     """
 
     kernels: ClassVar[Kernels] = suppress.kernels
-    gpu_files = fields_device.FILES
+    files = fields_choice.FILES
     pixels: ClassVar[bool]
     groups: Sequence[tuple[np.ndarray, float]]
     limits: tuple[int, int]
@@ -47,10 +45,6 @@ class FieldRegions(ChoosingThere[DeviceFields]):
     deviation: tuple[np.ndarray, np.ndarray]
     least: tuple[float, float]
     images = 0
-
-    def boxes(self, bottom: Sequence[Blob]) -> np.ndarray:
-        """(images, K, 5): corners and scores of all fields."""
-        raise NotImplementedError(f"{self} has no boxes")
 
     def maps(self, bottom: Sequence[Blob]) -> tuple[Sequence[Blob], Sequence[Blob]]:
         """The maps of scores, and those of offsets, or none where the former have them."""
@@ -62,35 +56,17 @@ class FieldRegions(ChoosingThere[DeviceFields]):
 
     def ready(self, bottom: Sequence[Blob], top: Sequence[Blob]) -> None:
         """Takes the sizes of the bottoms, at the end of a reshape."""
-        if ON_DEVICE[self.device.kind]:
-            self.on_device = self.on_device or DeviceFields(
-                self, [sizes for sizes, _ in self.groups], [stride for _, stride in self.groups], self.limits, self.threshold,
-                bounds=self.bounds, deviation=self.deviation, least=self.least, pixels=self.pixels,
-            )  # fmt: skip
-            self.on_device.reshape(self.images, [blob.shape for blob in self.maps(bottom)[0]])
+        self.choice = self.choice or FieldsChoice(
+            self, [sizes for sizes, _ in self.groups], [stride for _, stride in self.groups], self.limits, self.threshold,
+            bounds=self.bounds, deviation=self.deviation, least=self.least, pixels=self.pixels,
+        )  # fmt: skip
+        self.choice.reshape(self.images, [blob.shape for blob in self.maps(bottom)[0]])
         self.shape(top, 1)  # forward knows how many there are
 
-    def launch(self, there: DeviceFields, bottom: list[Blob], top: list[Blob]) -> None:
-        self.shape(top, there.rows + 1)
-        there.launch(*self.maps(bottom), top)
+    def launch(self, choice: FieldsChoice, bottom: list[Blob], top: list[Blob]) -> None:
+        self.shape(top, choice.rows + 1)
+        choice.launch(*self.maps(bottom), top)
 
-    def finish(self, there: DeviceFields, bottom: list[Blob], top: list[Blob]) -> None:
-        if not self.shape_by_count(top, there.rows):
+    def finish(self, choice: FieldsChoice, bottom: list[Blob], top: list[Blob]) -> None:
+        if not self.shape_by_count(top, choice.rows):
             warn_of_nan(self, bottom)
-
-    def forward_host(self, bottom: list[Blob], top: list[Blob]) -> None:
-        (sure, side), (before, after) = self.least, (limit if limit > 0 else -1 for limit in self.limits)
-        rows = [np.zeros((0, 6), self.dtype)]
-        for image, boxes in enumerate(self.boxes(bottom)):
-            wide = boxes[:, 2:4] - boxes[:, :2] + self.dtype.type(self.pixels)
-            boxes = boxes[(boxes[:, 4] >= np.float32(sure)) & (wide >= np.float32(side)).all(1)]
-            boxes = boxes[best(boxes[:, 4], before)]
-            threshold = float(np.float32(self.threshold))
-            stay = suppress.suppress_boxes(self.device, boxes[:, :4], threshold, after, pixels=self.pixels)
-            rows.append(np.column_stack([np.full(len(stay), image, self.dtype), boxes[stay]]))
-        joined = np.concatenate(rows)
-        if not len(joined):
-            warn_of_nan(self, bottom)
-        self.shape(top, len(joined))
-        for blob in top:
-            blob.data[...] = joined[:, : blob.shape[1]].reshape(blob.shape)

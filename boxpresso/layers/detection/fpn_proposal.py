@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
 from typing import Any, ClassVar
-
-import numpy as np
 
 from ...device import Blob, Kernels
 from ..core import Trait
 from ..core.doubt import warn_of_nan
 from ..core.param_str import settings
-from . import proposal_device, pyramid, pyramid_device, suppress
-from .choice import chosen, least_above_0, limits
+from . import proposal_choice, pyramid, pyramid_choice, suppress
 from .choosing import Choosing
-from .order import ON_DEVICE
-from .proposal_device import DeviceProposals
-from .pyramid_device import DeviceLevels
+from .proposal_choice import ProposalChoice
+from .proposal_limits import limits
+from .pyramid_choice import LevelChoice
 from .rcnn import Upright
 
 
@@ -73,11 +69,9 @@ class FPNProposal(
     """
 
     suppression: ClassVar[Kernels] = suppress.kernels
-    gpu_files = *proposal_device.FILES, pyramid_device.kernels
-    on_device: DeviceProposals | None = None  # on a GPU
-    sorted_there: DeviceLevels | None = None  # on a GPU, where there are further tops
-
-    array_copies = 5
+    files = *proposal_choice.FILES, pyramid_choice.kernels
+    choice: ProposalChoice | None = None
+    by_level: LevelChoice | None = None  # where there are further tops
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.no_gradient = True
@@ -120,67 +114,53 @@ class FPNProposal(
                 )
         self.need(info.shape[:1] == (1,) and info.count >= 3, f"im_info must be (1, 3), got {info.shape}")
         self.shape(top, 1)  # forward knows how many there are
-        if ON_DEVICE[self.device.kind]:
-            self.reshape_on_device([(score.shape[2], score.shape[3]) for score in scores], info.count)
-
-    def reshape_on_device(self, sizes: Sequence[tuple[int, int]], told_numbers: int) -> None:
-        """Tells kernels the sizes of the levels, and how many numbers im_info has."""
-        self.on_device = self.on_device or DeviceProposals(self, self.settings, Upright, self.anchors, self.strides)
-        self.on_device.reshape(1, sizes, (1, told_numbers))
+        sizes = [(score.shape[2], score.shape[3]) for score in scores]
+        self.choice = self.choice or ProposalChoice(self, self.settings, Upright, self.anchors, self.strides)
+        self.choice.reshape(1, sizes, (1, info.count))
         if self.outputs:
-            self.sorted_there = self.sorted_there or DeviceLevels(self, self.outputs, self.trailing)
-            self.sorted_there.reshape(self.on_device.rows)
-
-    def most_rows(self, bottom: Sequence[Blob]) -> int:
-        _, scores, _ = self.parts(list(bottom))
-        every = sum(len(anchors) * prod(score.shape[2:]) for anchors, score in zip(self.anchors, scores))
-        return least_above_0(int(self.settings["rpn_post_nms_top_n"]), every) + self.outputs
+            self.by_level = self.by_level or LevelChoice(self, self.outputs, self.trailing)
+            self.by_level.reshape(self.choice.rows)
 
     def shape(self, top: Sequence[Blob], rows: int) -> None:
         for blob in top:
             blob.reshape(rows, 5, *self.trailing)
 
     def forward_launch(self, bottom: list[Blob], top: list[Blob]) -> bool:
-        there, levels = self.on_device, self.sorted_there
-        if there is None or not there.rows or (levels is not None and not levels.rows):
+        choice, levels = self.choice, self.by_level
+        if choice is None or not choice.rows:
             return False
         info, scores, offsets = self.parts(bottom)
         if levels is None:
-            self.shape(top, there.rows + 1)
-            there.launch(scores, offsets, info, top[0].data, None)
+            self.shape(top, choice.rows + 1)
+            choice.launch(scores, offsets, info, top[0].data, None)
         else:
-            regions = there.scratch("regions", (there.rows + 1, 5), self.dtype)
-            there.launch(scores, offsets, info, regions, None)
-            levels.launch(regions, there.count, top)
+            regions = choice.scratch("regions", (choice.rows + 1, 5), self.dtype)
+            choice.launch(scores, offsets, info, regions, None)
+            levels.launch(regions, choice.count, top)
         return True
 
     def forward_finish(self, bottom: list[Blob], top: list[Blob]) -> None:
-        assert self.on_device is not None
-        if self.sorted_there is not None:
-            count = self.sorted_there.finish(top)
+        assert self.choice is not None
+        if self.by_level is not None:
+            count = self.by_level.finish(top)
         else:
-            count = self.shape_by_count(top, self.on_device.rows)
+            count = self.shape_by_count(top, self.choice.rows)
         if not count:
             warn_of_nan(self, bottom)
 
-    def forward_host(self, bottom: list[Blob], top: list[Blob]) -> None:
-        info_blob, scores, offsets = self.parts(bottom)
-        info = np.asarray(info_blob.data).reshape(-1)
-        boxes, values = [], []
-        for score, offset, anchors, stride in zip(scores, offsets, self.anchors, self.strides):
-            height, width = score.shape[2:]
-            every = Upright.everywhere(anchors, height, width, stride)
-            by = np.asarray(offset.data)[0].transpose(1, 2, 0).reshape(-1, 4)
-            boxes.append(Upright.clip(Upright.decode(every, by), info[0], info[1]))
-            values.append(np.asarray(score.data)[0, len(anchors) :].transpose(1, 2, 0).reshape(-1))
-        whole = np.concatenate(boxes)
-        stay = chosen(self.device, Upright, whole, np.concatenate(values), self.settings, info[2])
-        if not len(stay):
-            warn_of_nan(self, bottom)
-        rows = np.column_stack([np.zeros(len(stay), self.dtype), whole[stay]])
-        for blob, regions in zip(top, pyramid.split(rows, self.outputs)):
-            blob.reshape(len(regions), 5, *self.trailing)
-            blob.data[...] = regions.reshape(blob.shape)
+    def forward_empty(self, bottom: list[Blob], top: list[Blob]) -> None:
+        if self.by_level is not None:
+            self.by_level.empty(top)
+        else:
+            self.shape(top, 0)
+
+    def most_rows(self, bottom: Sequence[Blob]) -> int:
+        choice = self.by_level or self.choice
+        return choice.rows + choice.tail if choice is not None and choice.rows else 0
+
+    def kept_bytes(self, bottom: Sequence[Blob], top: Sequence[Blob], backward: bool) -> int:
+        own = super().kept_bytes(bottom, top, backward)
+        return own + sum(each.scratch.nbytes for each in (self.choice, self.by_level) if each is not None)
 
 
 class PyramidRegions(Choosing, type="PyramidRegions", bottoms=1, tops=(2, None)):
@@ -219,8 +199,8 @@ class PyramidRegions(Choosing, type="PyramidRegions", bottoms=1, tops=(2, None))
     """
 
     replaces = ("rpn.as_rois.As_roisLayer", "rpn.as_rois_mrcnn.As_rois_MergeRcnnLayer")
-    gpu_files = pyramid_device.FILES
-    sorted_there: DeviceLevels | None = None  # on a GPU
+    files = pyramid_choice.FILES
+    by_level: LevelChoice | None = None
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.no_gradient, self.outputs = True, len(top) - 1
@@ -233,25 +213,27 @@ class PyramidRegions(Choosing, type="PyramidRegions", bottoms=1, tops=(2, None))
         )
         for blob in top:
             blob.reshape(1, 5)  # forward knows how many there are
-        if ON_DEVICE[self.device.kind]:
-            self.sorted_there = self.sorted_there or DeviceLevels(self, self.outputs)
-            self.sorted_there.reshape(shape[0])
-
-    def most_rows(self, bottom: Sequence[Blob]) -> int:
-        return bottom[0].shape[0] + self.outputs
+        self.by_level = self.by_level or LevelChoice(self, self.outputs)
+        self.by_level.reshape(shape[0])
 
     def forward_launch(self, bottom: list[Blob], top: list[Blob]) -> bool:
-        if self.sorted_there is None or not self.sorted_there.rows:
+        if self.by_level is None or not self.by_level.rows:
             return False
-        self.sorted_there.launch(bottom[0].data, None, top)
+        self.by_level.launch(bottom[0].data, None, top)
         return True
 
     def forward_finish(self, bottom: list[Blob], top: list[Blob]) -> None:
-        assert self.sorted_there is not None
-        self.sorted_there.finish(top)
+        assert self.by_level is not None
+        self.by_level.finish(top)
 
-    def forward_host(self, bottom: list[Blob], top: list[Blob]) -> None:
-        rows = np.asarray(bottom[0].data).reshape(-1, 5)
-        for blob, regions in zip(top, pyramid.split(rows, self.outputs)):
-            blob.reshape(*regions.shape)
-            blob.data[...] = regions
+    def forward_empty(self, bottom: list[Blob], top: list[Blob]) -> None:
+        assert self.by_level is not None
+        self.by_level.empty(top)
+
+    def kept_bytes(self, bottom: Sequence[Blob], top: Sequence[Blob], backward: bool) -> int:
+        own = super().kept_bytes(bottom, top, backward)
+        return own + (self.by_level.scratch.nbytes if self.by_level is not None else 0)
+
+    def most_rows(self, bottom: Sequence[Blob]) -> int:
+        choice = self.by_level
+        return choice.rows + choice.tail if choice is not None and choice.rows else 0

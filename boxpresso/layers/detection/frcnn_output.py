@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
-from ...device import Blob, Kernels
+from ...device import Blob
 from ..core import Trait
 from ..core.doubt import warn_of_nan
-from . import fields, frcnn_device
-from .choosing import ChoosingThere
-from .frcnn_device import DeviceFrcnn
-from .order import MOST_ROWS
+from . import fields, frcnn_choice
+from .choosing import ChoosingBy
+from .frcnn_choice import FrcnnChoice
 
 NONE = 0, -1, -1, -1, -1, -1, -1  # the first row, which is no detection
 
 
 class FrcnnOutput(
-    ChoosingThere[DeviceFrcnn],
+    ChoosingBy[FrcnnChoice],
     type="FrcnnOutput",
     param=("frcnn_output_param", "bbox_reg_param"),
     bottoms=4,
@@ -57,7 +54,7 @@ class FrcnnOutput(
     ------
     LayerError
         For another `nms_type`, a `bbox_mean` or `bbox_std` that is not four numbers, bottoms of the wrong shape, a
-        region of another image than 0, or more regions of more classes than can be sorted (2^26, or 2^24 detections).
+        region of another image than 0, or more regions of more classes than can be sorted (2^30, or 2^24 detections).
 
     Source
     ------
@@ -71,6 +68,7 @@ class FrcnnOutput(
     [0.0, 2.0, 2.0, 11.0, 11.0, 1.0, 0.75]
     """
 
+    files = frcnn_choice.FILES
     offsets_bottom = 1
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
@@ -98,33 +96,21 @@ class FrcnnOutput(
             bottom[3].count == 2, f"bottom 3, height and width of one image, must be (1, 2), got {bottom[3].shape}"
         )
         self.columns = columns
-        self.on_device = self.on_device or DeviceFrcnn(self, self.param.frcnn_output_param, self.deviation)
-        self.on_device.reshape(rows, columns, classes, few // 4)
-        self.need(
-            self.on_device.rows > 0 or rows == 0 or classes < 2,
-            f"{rows} regions of {classes} classes are more than can be sorted; give fewer, or a max_det_num below {MOST_ROWS}",
-        )
+        self.choice = self.choice or FrcnnChoice(self, self.param.frcnn_output_param, self.deviation)
+        self.choice.reshape(rows, columns, classes, few // 4)
         top[0].reshape(1, 7, 1, 1)  # forward knows how many there are
 
-    @classmethod
-    def kernel_files(cls) -> list[Kernels]:
-        return list(frcnn_device.FILES)
+    def launch(self, choice: FrcnnChoice, bottom: list[Blob], top: list[Blob]) -> None:
+        choice.launch(bottom, top[0])
 
-    def kept_bytes(self, bottom: Sequence[Blob], top: Sequence[Blob], backward: bool) -> int:
-        assert self.on_device is not None
-        return sum(array.nbytes for array in self.on_device.scratch.arrays.values())
-
-    def launch(self, there: DeviceFrcnn, bottom: list[Blob], top: list[Blob]) -> None:
-        there.launch(bottom, top[0])
-
-    def finish(self, there: DeviceFrcnn, bottom: list[Blob], top: list[Blob]) -> None:
-        count, foreign = there.finish(top[0])
+    def finish(self, choice: FrcnnChoice, bottom: list[Blob], top: list[Blob]) -> None:
+        count, foreign = choice.finish(top[0])
         if foreign:
             self.check_images(bottom)
         if not count:
             warn_of_nan(self, bottom)
 
-    def forward_host(self, bottom: list[Blob], top: list[Blob]) -> None:
+    def forward_empty(self, bottom: list[Blob], top: list[Blob]) -> None:
         """Of no regions, or no class but the background."""
         self.check_images(bottom)
         warn_of_nan(self, bottom)

@@ -7,14 +7,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...device import Blob
+from ...device import AnyArray, Blob
 from ..core import Trait
 from ..core.param_str import settings
-from . import proposal_device
+from . import proposal_choice
 from .anchor_base import AnchorTargets
 from .mask_targets import INFO, MaskedTargets
 from .plain_proposal import PlainProposal
-from .proposal_device import DeviceProposals
+from .proposal_choice import ProposalChoice
 from .rcnn import Upright
 from .target_base import give
 
@@ -68,6 +68,11 @@ class MNCProposal(
 
     replaces = ("pylayer.proposal_layer.ProposalLayer",)
     list_shapes = (-1, 5), (1, -1)
+    every: np.ndarray  # the anchors at all places of maps of that `size`
+    size: tuple[int, int] | None = None
+    taken: AnyArray  # the boxes that the last forward has chosen come first
+
+    array_copies = 5
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         train = self.phase == "TRAIN"
@@ -85,17 +90,25 @@ class MNCProposal(
         for blob, shape in zip(top, ((rows, 5), (1, rows))):
             blob.reshape(*shape)
 
-    def launch(self, there: DeviceProposals, bottom: list[Blob], top: list[Blob]) -> None:
+    def launch(self, choice: ProposalChoice, bottom: list[Blob], top: list[Blob]) -> None:
         scores, offsets, info = bottom
-        self.shape(top, there.rows + 1)
-        best, survivors, out = there.launch([scores], [offsets], info, top[0].data, None)
-        self.taken = there.scratch("taken", (there.rows,))
-        proposal_device.kernels.on(self.device).proposal_numbers(
-            there.rows, best.order, survivors, out, self.taken, top[1].data if len(top) > 1 else None
+        self.shape(top, choice.rows + 1)
+        best, survivors, out = choice.launch([scores], [offsets], info, top[0].data, None)
+        self.taken = choice.scratch("taken", (choice.rows,))
+        proposal_choice.kernels.on(self.device).proposal_numbers(
+            choice.rows, best.order, survivors, out, self.taken, top[1].data if len(top) > 1 else None
         )
 
-    def told_of(self, scores: np.ndarray) -> np.ndarray:
-        return np.asarray(self.taken)
+    def forward_empty(self, bottom: list[Blob], top: list[Blob]) -> None:
+        self.taken = np.zeros(0, np.int32)
+        super().forward_empty(bottom, top)
+
+    def places(self, bottom: list[Blob]) -> tuple[np.ndarray, np.ndarray]:
+        """The anchors at all places and their offsets, both (H * W * A, 4), by row, column and anchor."""
+        height, width = bottom[0].shape[2:]
+        if self.size != (height, width):
+            self.every, self.size = Upright.everywhere(self.anchors, height, width, self.stride), (height, width)
+        return self.every, np.asarray(bottom[1].data)[0].transpose(1, 2, 0).reshape(-1, 4)
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         self.need(

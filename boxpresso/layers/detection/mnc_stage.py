@@ -13,11 +13,10 @@ from ...device import UNFUSED, Blob, Kernels
 from ..core import Layer, Trait
 from ..core.param_str import settings
 from .mask_targets import INFO, MaskedTargets, overlap_of
-from .order import ON_DEVICE
 from .rcnn import Upright
 from .target_base import Drawn, give
 
-kernels = Kernels(Path(__file__).with_name("mnc_device.cu"), UNFUSED)
+kernels = Kernels(Path(__file__).with_name("mnc_stage.cu"), UNFUSED)
 
 
 class MNCMask(Layer, type="MNCMask", param="python_param", bottoms=(1, 3), tops=(1, 2)):
@@ -171,7 +170,7 @@ class MNCStageBridge(
         "feat_stride": 16,
     }  # fmt: skip
 
-    gpu_files = (kernels,)
+    kernels = kernels
 
     array_copies = 3
 
@@ -182,7 +181,6 @@ class MNCStageBridge(
             f"has {len(bottom)} bottoms and {len(top)} tops; it takes 4 and 1, or 7 and 8 while training",
         )
         self.read_settings()
-        self.by_kernel = ON_DEVICE[self.device.kind] and not self.trains
         if not self.trains:
             self.traits &= ~Trait.CHOOSES_ROWS
 
@@ -229,16 +227,13 @@ class MNCStageBridge(
         return clipped
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
-        if self.by_kernel:
+        if not self.trains:
             regions, offsets, scores, info_there = (blob.data for blob in bottom)
             bound = kernels.on(self.device)
             bound.stage_regions(top[0].shape[0], regions, offsets, scores, info_there, top[0].data, self.columns)
             return
-        info = np.asarray(bottom[5 if self.trains else 3].data).reshape(-1)
+        info = np.asarray(bottom[5].data).reshape(-1)
         boxes = self.moved(bottom, info)
-        if not self.trains:
-            top[0].data[...] = np.column_stack([np.zeros(len(boxes)), boxes])
-            return
         truth = np.asarray(bottom[3].data).reshape(-1, 5).astype(np.float64)
         self.check_truth(truth)
         every = np.concatenate([boxes, Upright.clip(truth[:, :4], info[0], info[1])])
@@ -260,7 +255,7 @@ class MNCStageBridge(
         self.need(
             not any(propagate_down[2:]), "only bottoms 0 and 1 have a gradient; set propagate_down for the others"
         )
-        if self.by_kernel:
+        if not self.trains:
             self.moved(bottom, np.asarray(bottom[3].data).reshape(-1))
         rows = len(self.regions)
         whole = np.zeros((rows, 4))

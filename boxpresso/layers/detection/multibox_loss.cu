@@ -11,17 +11,17 @@ KERNEL multibox_decode(int n, const Real* locations, const Real* priors, const R
   }
 }
 
-// Match i: the location at[i] of prior prior_at[i] against the box truth[i]. inside: 1, or 0 for a coordinate that does not
-// count. residual (n, 4): prediction minus target, in units of the variance.
-KERNEL multibox_location(int n, const Real* locations, const int* at, const Real* priors, const Real* variances,
-                         const int* prior_at, const Real* truth, const int* inside, Real* residual, Real* loss, Coding how,
-                         int smooth) {
+// Match i, places[i] = (at, box, prior): the location `at`, relative to priors[box] with the variances of `prior`, against
+// the box truth[i]. inside: 1, or 0 for a coordinate that does not count. residual (n, 4): prediction minus target, in units of the variance.
+KERNEL multibox_location(int n, const Real* locations, const int* places, const Real* priors, const Real* variances,
+                         const Real* truth, const int* inside, Real* residual, Real* loss, Coding how, int smooth) {
   GRID_LOOP(i, n) {
-    const Real* variance = variances + 4 * prior_at[i];
+    const int at = places[3 * i], box = places[3 * i + 1];
+    const Real* variance = variances + 4 * places[3 * i + 2];
     Real target[4], sum = 0;
-    encode(how, priors + 4 * prior_at[i], variance, truth + 4 * i, target);
+    encode(how, priors + 4 * box, variance, truth + 4 * i, target);
     for (int k = 0; k < 4; ++k) {
-      Real r = inside[4 * i + k] ? locations[4 * at[i] + k] - target[k] : Real(0);
+      Real r = inside[4 * i + k] ? locations[4 * at + k] - target[k] : Real(0);
       if (how.in_target) r /= variance[k];
       residual[4 * i + k] = r;
       sum += smooth && abs(r) >= 1 ? abs(r) - Real(0.5) : Real(0.5) * r * r;

@@ -15,7 +15,7 @@ from . import suppress
 
 
 class MultiBoxLoss(
-    Layer, type="MultiBoxLoss", param=("multibox_loss_param", "loss_param"), bottoms=4, tops=(0, 1), loss=True
+    Layer, type="MultiBoxLoss", param=("multibox_loss_param", "loss_param"), bottoms=(4, 6), tops=(0, 1), loss=True
 ):
     """The training loss of SSD: of box locations and class scores, over priors matched with the true boxes.
 
@@ -29,6 +29,10 @@ class MultiBoxLoss(
       overlap nothing by `neg_overlap` or more.
     - HARD_EXAMPLE: the `sample_size` priors of largest loss, matched or not.
     - NONE: all priors. An image without true boxes takes part with NONE alone.
+
+    RefineDet's second step has two more bottoms, what the first one says of each prior. Of its objectness, mining leaves
+    out priors below `objectness_score`. Its locations move and scale each prior, per image: matches, targets and
+    `bp_inside` are relative to the boxes that result.
 
     loss = (loc_weight * the loss of the matched locations + the loss of the chosen scores) / the number of matches,
     at least 1; or divided by what `normalization` of loss_param says. Gradients go to locations and scores.
@@ -44,6 +48,10 @@ class MultiBoxLoss(
     bottom 3
         (1, 1, G, 8), ground truth: item, label, instance, xmin, ymin, xmax, ymax, difficult. Rows with item -1 are
         skipped.
+    bottom 4
+        Optional. Objectness (N, P * 2) of the first step, probabilities: the second of each pair is that of an object.
+    bottom 5
+        Optional. Locations (N, P * 4) of the first step, coded as bottom 0.
     multibox_loss_param
         `num_classes` (required), with the background; `background_label_id` (0); `share_location` (true);
         `loc_loss_type` (SMOOTH_L1; or L2); `conf_loss_type` (SOFTMAX; or LOGISTIC); `loc_weight` (1);
@@ -54,7 +62,8 @@ class MultiBoxLoss(
         is chosen: as Caffe); `use_prior_for_nms` (false); `code_type` (CORNER); `encode_variance_in_target` (false);
         `map_object_to_agnostic` (false): every label becomes the first one above the background;
         `ignore_cross_boundary_bbox` (false): priors that leave the image do not take part; `bp_inside` (false):
-        coordinates of boxes outside the image do not count.
+        coordinates of boxes outside the image do not count; `objectness_score` (0.01): the least objectness of a prior
+        that mining may choose.
     loss_param
         `normalization` (VALID, the number of matches; or FULL, N * P; BATCH_SIZE, N; NONE, 1; PRE_FIXED);
         `weight_by_label_freqs` (false) and `class_weighting`, of SoftmaxWithLoss in SegNet's Caffe: with SOFTMAX true
@@ -72,14 +81,16 @@ class MultiBoxLoss(
         not below `num_classes` (with SOFTMAX), `map_object_to_agnostic` with other than two classes, mining
         without `share_location`, `do_neg_mining` that contradicts `mining_type`, `ignore_difficult_gt` of another
         program, a `pre_fixed_normalizer` that is not above 0 with PRE_FIXED, label_smoothing of a fork, class weights with
-        LOGISTIC or not one for each class, and bottoms of the wrong shape. In
-        forward: variances that are not above 0; NaN, infinity or labels that cannot be in the ground truth; a
-        matched prior without width or height. In backward: a gradient asked for priors or ground truth.
+        LOGISTIC or not one for each class, objectness with `nms_param`, first-step locations with HARD_EXAMPLE or without
+        `share_location` and `use_prior_for_matching`, and bottoms of the wrong shape. In
+        forward: variances that are not above 0; NaN, infinity or labels that cannot be in the ground truth; a matched
+        prior without width or height. In backward: a gradient asked for another bottom than the first two.
 
     Source
     ------
-    Liu et al. 2016 and SSD's Caffe. As there, the gradient with `encode_variance_in_target` lacks the division by
-    the variance. LOGISTIC without mining puts each label at its own prior; that Caffe does so for image 0 alone.
+    Liu et al. 2016 and SSD's Caffe; of six bottoms Zhang et al. 2018 and RefineDet's Caffe. As there, the gradient with
+    `encode_variance_in_target` lacks the division by the variance. LOGISTIC without mining puts each label
+    at its own prior; SSD's Caffe does so for image 0 alone.
 
     Examples
     --------
@@ -128,16 +139,26 @@ class MultiBoxLoss(
             f"weight_by_label_freqs needs a class_weighting for each of {self.classes} classes, got {len(weights)}",
         )
         self.weights = self.device.table(np.asarray(weights), self.dtype) if weights else None
+        self.need(len(bottom) < 5 or not p.HasField("nms_param"), "with objectness, bottom 4, it takes no nms_param")
+        if len(bottom) > 5:
+            plain = p.share_location and p.use_prior_for_matching and self.mining != p.HARD_EXAMPLE
+            self.need(
+                plain,
+                "with locations of the first step, bottom 5, it needs share_location and use_prior_for_matching: true "
+                "and takes no HARD_EXAMPLE",
+            )
         self.coding = self.kernels.struct("Coding", code=p.code_type, in_target=p.encode_variance_in_target)
         self.smooth = int(p.loc_loss_type == p.SMOOTH_L1)
         down = [*self.param.propagate_down, True, True]
         self.learns = down[:2]  # without a gradient it does not count in the loss: as Caffe
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
-        loc, conf, prior, truth = bottom
+        loc, conf, prior, truth, *first = bottom
         self.batch, self.priors = (loc.shape or (1,))[0], prior.count // 8
         self.need(prior.shape[:2] == (1, 2), f"bottom 2, the priors, must be (1, 2, P * 4), got {prior.shape}")
-        for subject, blob, each in (("locations", loc, 4 * self.loc_classes), ("scores", conf, self.classes)):
+        wanted = [("locations", loc, 4 * self.loc_classes), ("scores", conf, self.classes)]
+        wanted += zip(("objectness", "first-step locations"), first, (2, 4))
+        for subject, blob, each in wanted:
             self.need(
                 blob.shape[:1] == (self.batch,) and blob.count == self.batch * self.priors * each,
                 f"the {subject} must be (N, {self.priors} * {each}) for {self.priors} priors, got {blob.shape}",
@@ -169,7 +190,10 @@ class MultiBoxLoss(
     def find_matches(
         self, item: np.ndarray, label: np.ndarray, truth: np.ndarray, priors: np.ndarray, predicted: np.ndarray | None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """matches (N, L, P): the index of the true box, -1 for none, -2 for left out; and largest overlaps (N, P)."""
+        """matches (N, L, P): the index of the true box, -1 for none, -2 for left out; and largest overlaps (N, P).
+
+        priors: (N, P, 4), or (1, P, 4) where all images have the same.
+        """
         matches = np.full((self.batch, self.loc_classes, self.priors), -1)
         most = np.zeros((self.batch, self.priors), priors.dtype)
         threshold = self.p.overlap_threshold if self.p.match_type == self.p.PER_PREDICTION else None
@@ -177,7 +201,7 @@ class MultiBoxLoss(
         for image in set(item.tolist()) & set(range(self.batch)):
             mine = np.flatnonzero(item == image)
             if predicted is None or self.p.use_prior_for_matching:
-                matched, most[image] = self.match_boxes(priors, truth, mine, threshold)
+                matched, most[image] = self.match_boxes(priors[image % len(priors)], truth, mine, threshold)
                 for c in sides:
                     own = self.p.share_location | (label[np.maximum(matched, 0)] == c)
                     matches[image, c] = np.where(own, matched, -1)
@@ -202,18 +226,24 @@ class MultiBoxLoss(
         return matched, most
 
     def mine(
-        self, matches: np.ndarray, most: np.ndarray, loss: np.ndarray, boxes: np.ndarray, images: set[int]
+        self,
+        matches: np.ndarray,
+        most: np.ndarray,
+        loss: np.ndarray,
+        boxes: np.ndarray,
+        images: set[int],
+        allowed: np.ndarray,
     ) -> np.ndarray:
-        """The unmatched priors (N, P) that count as background, in the images that have true boxes. HARD_EXAMPLE removes
-        from `matches` those that it does not choose."""
+        """The unmatched priors (N, P) that count as background, of those `allowed`, in the images that have true boxes.
+        HARD_EXAMPLE removes from `matches` those that it does not choose."""
         negative = np.zeros((self.batch, self.priors), bool)
         for image in images & set(range(self.batch)):
             matched, free = matches[image, 0] >= 0, matches[image, 0] == -1
             if self.mining == self.p.MAX_NEGATIVE:
-                eligible = np.flatnonzero(free & (most[image] < self.p.neg_overlap))
+                eligible = np.flatnonzero(free & (most[image] < self.p.neg_overlap) & allowed[image])
                 count = int(np.float32(matched.sum()) * np.float32(self.p.neg_pos_ratio))
             else:
-                eligible, count = np.arange(self.priors), self.p.sample_size
+                eligible, count = np.flatnonzero(allowed[image]), self.p.sample_size
             chosen = eligible[self.hardest(loss[image, eligible], boxes[image % len(boxes)], eligible, count)]
             selected = np.isin(np.arange(self.priors), chosen)
             negative[image] = selected & free
@@ -238,19 +268,20 @@ class MultiBoxLoss(
         host = np.asarray(bottom[2].data).reshape(2, self.priors, 4)
         self.need((host[1] > 0).all(), "the variances of the priors, bottom 2, must be positive")
         item, label, truth = self.ground_truth(np.asarray(bottom[3].data).reshape(-1, 8))
-        predicted = self.predicted(bottom)
-        matches, most = self.find_matches(item, label, truth, host[0], predicted)
+        predicted, refined = self.predicted(bottom), self.refined(bottom)
+        priors = host[:1] if refined is None else np.asarray(refined)
+        matches, most = self.find_matches(item, label, truth, priors, predicted)
         negative = None
         if self.mining != self.p.NONE:
             self.set_targets(matches, label, np.ones((self.batch, self.priors), bool))
             self.score_losses(bottom)
             loss = np.array(self.score_loss).reshape(self.batch, self.priors)
             if self.mining == self.p.HARD_EXAMPLE:
-                places = self.location_losses(bottom, matches, truth, host[0], predicted)
+                places = self.location_losses(bottom, matches, truth, priors, predicted, refined)
                 np.add.at(loss, places[:2], np.asarray(self.location_loss))
             boxes = host[:1] if predicted is None or self.p.use_prior_for_nms else predicted[:, :, 0]
-            negative = self.mine(matches, most, loss, boxes, set(item.tolist()))
-        self.location_losses(bottom, matches, truth, host[0], predicted)
+            negative = self.mine(matches, most, loss, boxes, set(item.tolist()), self.objects(bottom))
+        self.location_losses(bottom, matches, truth, priors, predicted, refined)
         self.set_targets(matches, label, negative)
         self.score_losses(bottom)
         items = self.batch * self.priors
@@ -265,12 +296,30 @@ class MultiBoxLoss(
         p = self.p
         if p.use_prior_for_matching and (p.use_prior_for_nms or not p.HasField("nms_param")):
             return None
-        boxes = self.device.empty((self.batch, self.priors, self.loc_classes, 4), self.dtype)
+        return np.asarray(self.decode(bottom, bottom[0], self.loc_classes))
+
+    def refined(self, bottom: list[Blob]) -> AnyArray | None:
+        """The priors (N, P, 4) as the locations of the first step move them, or None without such a bottom."""
+        if len(bottom) < 6:
+            return None
+        boxes: AnyArray = self.device.part(self.decode(bottom, bottom[5], 1), 0, (self.batch, self.priors, 4))
+        return boxes
+
+    def decode(self, bottom: list[Blob], locations: Blob, classes: int) -> AnyArray:
+        """The boxes (N, P, classes, 4) of locations relative to the priors."""
+        boxes: AnyArray = self.device.empty((self.batch, self.priors, classes, 4), self.dtype)
         self.kernels.multibox_decode(
-            boxes.size // 4, bottom[0].data, bottom[2].data, self.variances(bottom), boxes, self.priors,
-            self.loc_classes, self.coding,
+            boxes.size // 4, locations.data, bottom[2].data, self.variances(bottom), boxes, self.priors, classes,
+            self.coding,
         )  # fmt: skip
-        return np.asarray(boxes)
+        return boxes
+
+    def objects(self, bottom: list[Blob]) -> np.ndarray:
+        """Which priors (N, P) mining may choose: those of enough objectness, all without that bottom."""
+        if len(bottom) < 5:
+            return np.ones((self.batch, self.priors), bool)
+        objectness = np.asarray(bottom[4].data).reshape(self.batch, self.priors, 2)[..., 1]
+        return np.asarray(objectness >= self.dtype.type(self.p.objectness_score))
 
     def variances(self, bottom: list[Blob]) -> AnyArray:
         """The second half of the priors' blob."""
@@ -284,25 +333,30 @@ class MultiBoxLoss(
         truth: np.ndarray,
         priors: np.ndarray,
         predicted: np.ndarray | None,
+        refined: AnyArray | None,
     ) -> tuple[np.ndarray, ...]:
-        """The loss of each match; returns image, prior and location class of each."""
+        """The loss of each match; returns image, prior and location class of each. refined: the priors (N, P, 4) on the
+        device where each image has its own."""
         image, side, prior = np.nonzero(matches >= 0)
-        inside = np.ones((len(image), 4), bool)
+        inside, own = np.ones((len(image), 4), bool), priors[image % len(priors), prior]
         if self.p.bp_inside:
-            boxes = priors[prior]
+            boxes = own
             if predicted is not None and not self.p.use_prior_for_matching:
                 boxes = predicted[image, prior, side]
             inside = (boxes >= 0) & (boxes <= 1)
-        proper = self.p.code_type == PriorBoxParameter.CORNER or (priors[prior, 2:] > priors[prior, :2]).all()
+        proper = self.p.code_type == PriorBoxParameter.CORNER or (own[:, 2:] > own[:, :2]).all()
         self.need(
             proper, "a matched prior, of bottom 2, has no width or height, so a box cannot be encoded relative to it"
         )
         self.match_count = len(image)
-        self.at = self.device.table((image * self.priors + prior) * self.loc_classes + side)
+        at = (image * self.priors + prior) * self.loc_classes + side
+        self.at = self.device.table(at)
         self.residual = self.device.empty((self.match_count, 4), self.dtype)
         self.location_loss = self.device.empty((self.match_count,), self.dtype)
+        own_box = prior if refined is None else image * self.priors + prior
         self.kernels.multibox_location(
-            self.match_count, bottom[0].data, self.at, bottom[2].data, self.variances(bottom), self.device.table(prior),
+            self.match_count, bottom[0].data, self.device.table(np.stack([at, own_box, prior], 1)),
+            bottom[2].data if refined is None else refined, self.variances(bottom),
             self.device.table(truth[matches[image, side, prior]], self.dtype), self.device.table(inside), self.residual,
             self.location_loss, self.coding, self.smooth,
         )  # fmt: skip
@@ -333,7 +387,10 @@ class MultiBoxLoss(
             self.kernels.multibox_softmax(rows, bottom[1].data, self.label, self.weights, self.score_loss, self.classes)
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
-        self.need(not any(propagate_down[2:]), "priors and ground truth have no gradient; set propagate_down: false")
+        self.need(
+            not any(propagate_down[2:]),
+            "only locations and scores have gradients; set propagate_down: false for the other bottoms",
+        )
         if propagate_down[0]:
             bottom[0].diff.fill(0)
             self.kernels.multibox_location_backward(

@@ -7,15 +7,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from ...data.boxes import best
 from ...device import Blob, Kernels
-from . import nms_device, suppress
-from .choosing import ChoosingThere
-from .nms_device import DeviceNMS
-from .order import ON_DEVICE
+from . import nms_choice, suppress
+from .choosing import ChoosingBy
+from .nms_choice import NMSChoice
 
 
-class NMS(ChoosingThere[DeviceNMS], type=("NMS", "NMSRotated", "RotateNMS"), param="nms_param", bottoms=(1, 2), tops=1):
+class NMS(ChoosingBy[NMSChoice], type=("NMS", "NMSRotated", "RotateNMS"), param="nms_param", bottoms=(1, 2), tops=1):
     """Greedy suppression: the indices of the boxes that overlap no better box too much.
 
     A box is suppressed when its intersection over union with a better box that stays is `iou_threshold` or more; a
@@ -57,7 +55,7 @@ class NMS(ChoosingThere[DeviceNMS], type=("NMS", "NMSRotated", "RotateNMS"), par
 
     list_shapes = ((-1,),)
     kernels: ClassVar[Kernels] = suppress.kernels
-    gpu_files = nms_device.FILES
+    files = nms_choice.FILES
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.no_gradient = True
@@ -74,24 +72,14 @@ class NMS(ChoosingThere[DeviceNMS], type=("NMS", "NMSRotated", "RotateNMS"), par
         if len(bottom) > 1:
             self.need(bottom[1].count == self.count, f"{self.count} boxes need as many scores, got {bottom[1].shape}")
         self.shape(top, min(self.limit, self.count) if self.limit >= 0 else self.count)  # at most
-        if ON_DEVICE[self.device.kind]:
-            self.on_device = self.on_device or DeviceNMS(self, self.threshold, self.limit, self.turned)
-            self.on_device.reshape(self.count, columns)
+        self.choice = self.choice or NMSChoice(self, self.threshold, self.limit, self.turned)
+        self.choice.reshape(self.count, columns, len(bottom) > 1)
 
     def shape(self, top: Sequence[Blob], rows: int) -> None:
         top[0].reshape(rows)
 
-    def launch(self, there: DeviceNMS, bottom: list[Blob], top: list[Blob]) -> None:
-        there.launch(bottom, top[0])
+    def launch(self, choice: NMSChoice, bottom: list[Blob], top: list[Blob]) -> None:
+        choice.launch(bottom, top[0])
 
-    def finish(self, there: DeviceNMS, bottom: list[Blob], top: list[Blob]) -> None:
-        there.finish(top[0])
-
-    def forward_host(self, bottom: list[Blob], top: list[Blob]) -> None:
-        boxes = np.asarray(bottom[0].data)
-        if self.turned:
-            boxes = boxes.T
-        order = best(np.asarray(bottom[1].data).reshape(-1)) if len(bottom) > 1 else np.arange(self.count)
-        chosen = order[suppress.suppress_boxes(self.device, boxes[order], self.threshold, self.limit)]
-        self.shape(top, len(chosen))
-        top[0].data[...] = chosen
+    def finish(self, choice: NMSChoice, bottom: list[Blob], top: list[Blob]) -> None:
+        choice.finish(top[0])

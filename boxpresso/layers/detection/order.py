@@ -1,4 +1,4 @@
-"""The best items of many groups, in order, on the device: what DetectionOutput and Proposal share where no host takes part."""
+"""The best items of many groups, in order, by kernels: what layers share that choose boxes."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ import numpy as np
 
 from ...device import AnyArray, Device, Kernels
 
-ON_DEVICE = {"cpu": False, "cuda": True}  # whether a layer finds its boxes by kernels alone, without the host
-MOST_ITEMS = 2**26  # places of items in tiles; with more the host sorts
+MOST_ITEMS = 2**30  # places of items, that kernels count
 MOST_ROWS = 2**24  # a number of rows is told as a Real, which is exact up to here
 ALL = 2**31 - 1  # no limit
 
 kernels = Kernels(Path(__file__).with_name("order.cu"))
+by_thread = Kernels(Path(__file__).with_name("order.cpp"))
+IN_TILES = {"cpu": False, "cuda": True}  # whether many blocks sort a group, tile by tile, or one thread all of it
 
 
 class Scratch:
@@ -24,6 +25,11 @@ class Scratch:
     def __init__(self, device: Device) -> None:
         self.device = device
         self.arrays: dict[str, AnyArray] = {}
+
+    @property
+    def nbytes(self) -> int:
+        """Of all of them."""
+        return sum(array.nbytes for array in self.arrays.values())
 
     def __call__(self, name: str, shape: Sequence[int], dtype: Any = np.int32) -> AnyArray:
         """The array of that name; a new one where the shape is another than before. What it holds is undefined."""
@@ -52,17 +58,39 @@ class Order:
     ) -> None:
         self.groups, self.items = groups, items
         self.most = min(limit, items) if limit >= 0 else items
-        self.tiles = tiles_of(items)
-        self.room = self.tiles * kernels.constants["TILE"]
+        self.in_tiles = IN_TILES[scratch.device.kind]
+        self.tiles = tiles_of(items) if self.in_tiles else 1
+        self.room = self.tiles * kernels.constants["TILE"] if self.in_tiles else items
         self.values, self.at = scratch("values", (groups, self.room), dtype), scratch("at", (groups, self.room))
         self.sizes, self.start = scratch("sizes", (groups, self.tiles)), scratch("start", (groups + 1,))
+        if not self.in_tiles:
+            self.keys = scratch(
+                "keys", (scratch.device.workers, items, 2), dtype
+            )  # in a chain any worker may have a group
         self.best, self.order = scratch("best", (groups * self.most,), dtype), scratch("order", (groups * self.most,))
         many = counted or self.tiles > kernels.constants["SHARES"]  # for one thread to add up
-        self.sums = scratch("sums", (groups,)) if many else None
+        self.sums = (scratch("sums", (groups,)) if self.in_tiles else self.sizes) if many else None
 
-    def sort(self, device: Device) -> None:
-        """Lists the best of `values`, of equal ones the lower index first. They are sorted tile by tile then."""
+    def sort(self, device: Device, listed: bool = False) -> None:
+        """Lists the best of `values`, of equal ones the lower index first. They are sorted tile by tile then.
+
+        Parameters
+        ----------
+        listed
+            Whether `at` and `sizes` say which of a group's values are items, in any order; others may be undefined then. Not
+            of tiles.
+        """
         bound, tiles = kernels.on(device), self.groups * self.tiles
+        if not self.in_tiles:
+            thread = by_thread.on(device)
+            if not listed:
+                thread.order_places(self.groups, self.values, self.at, self.sizes, self.items)
+            bound.order_starts(1, self.sizes, self.start, self.groups, 1, self.most)
+            thread.order_lists(
+                self.groups, self.values, self.at, self.sizes, self.start, self.best, self.order, self.keys, self.items,
+                self.most,
+            )  # fmt: skip
+            return
         bound.order_tiles(tiles, self.values, self.at, self.sizes, self.items, self.tiles)
         if self.sums is not None:
             bound.order_sums(self.groups, self.sizes, self.sums, self.tiles)
@@ -86,5 +114,5 @@ def tiles_of(items: int) -> int:
 
 
 def sortable(groups: int, items: int) -> bool:
-    """Whether there is something to sort, and room in which a kernel's `int` can count it."""
-    return 0 < groups * tiles_of(items) * kernels.constants["TILE"] <= MOST_ITEMS
+    """Whether a kernel's `int` can count the items of so many groups."""
+    return groups * tiles_of(items) * kernels.constants["TILE"] <= MOST_ITEMS

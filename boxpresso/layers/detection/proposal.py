@@ -11,12 +11,11 @@ from ...device import Blob, Kernels
 from ..core import Trait
 from ..core.doubt import warn_of_nan
 from ..core.param_str import given_names, settings
-from . import proposal_device, suppress
+from . import proposal_choice, suppress
 from .anchors import choose_anchors
-from .choice import chosen, least_above_0, limits
-from .choosing import ChoosingThere
-from .order import ON_DEVICE
-from .proposal_device import DeviceProposals
+from .choosing import ChoosingBy
+from .proposal_choice import ProposalChoice
+from .proposal_limits import limits
 from .rcnn import Boxes, Rotated, Upright
 
 OTHERS = (  # proposal_param of programs whose Proposal is another
@@ -32,7 +31,7 @@ def away(x: np.ndarray) -> np.ndarray:
 
 
 class Proposal(
-    ChoosingThere[DeviceProposals],
+    ChoosingBy[ProposalChoice],
     type="Proposal",
     param=("proposal_param", "python_param"),
     bottoms=3,
@@ -112,9 +111,7 @@ class Proposal(
     ratios: ClassVar[tuple[float, ...]] = (0.5, 1, 2)
     angles: ClassVar[tuple[float, ...]] = (0,)
     suppression: ClassVar[Kernels] = suppress.kernels
-    gpu_files = proposal_device.FILES
-
-    array_copies = 5
+    files = proposal_choice.FILES
 
     @classmethod
     def variant(cls, module: str, axes: Sequence[int], tops: int) -> str:
@@ -172,12 +169,9 @@ class Proposal(
             and info.count == info.shape[0] * info.shape[1],
             f"bottom 2, im_info, must be ({images}, 3): height, width, scale of each image; got {info.shape}",
         )
-        if ON_DEVICE[self.device.kind]:
-            stride = self.settings["feat_stride"]
-            self.on_device = self.on_device or DeviceProposals(
-                self, self.settings, self.boxes, [self.anchors], [stride]
-            )
-            self.on_device.reshape(images, [(height, width)], info.shape[:2])
+        stride = self.settings["feat_stride"]
+        self.choice = self.choice or ProposalChoice(self, self.settings, self.boxes, [self.anchors], [stride])
+        self.choice.reshape(images, [(height, width)], info.shape[:2])
         self.shape(top, 1)  # forward knows how many there are
         if len(top) > 1:  # as the programs give it before their first forward
             top[1].reshape(1, 1, 1, 1)
@@ -186,40 +180,14 @@ class Proposal(
         for blob, columns in zip(top, (self.boxes.columns + 1, 1)):
             blob.reshape(rows, columns, *self.trailing)
 
-    def most_rows(self, bottom: Sequence[Blob]) -> int:
-        images, _, height, width = bottom[0].shape
-        after = int(self.settings["rpn_post_nms_top_n"])
-        return images * least_above_0(after, len(self.anchors) * height * width)
-
-    def launch(self, there: DeviceProposals, bottom: list[Blob], top: list[Blob]) -> None:
+    def launch(self, choice: ProposalChoice, bottom: list[Blob], top: list[Blob]) -> None:
         scores, offsets, info = bottom
-        self.shape(top, there.rows + 1)
-        there.launch([scores], [offsets], info, top[0].data, top[1].data if len(top) > 1 else None)
+        self.shape(top, choice.rows + 1)
+        choice.launch([scores], [offsets], info, top[0].data, top[1].data if len(top) > 1 else None)
 
-    def finish(self, there: DeviceProposals, bottom: list[Blob], top: list[Blob]) -> None:
-        if not self.shape_by_count(top, there.rows):
+    def finish(self, choice: ProposalChoice, bottom: list[Blob], top: list[Blob]) -> None:
+        if not self.shape_by_count(top, choice.rows):
             warn_of_nan(self, bottom)
-
-    def forward_host(self, bottom: list[Blob], top: list[Blob]) -> None:
-        scores, offsets, info = (np.asarray(blob.data) for blob in bottom)
-        info = info.reshape(info.shape[:2])
-        count, columns = len(self.anchors), self.boxes.columns
-        height, width = scores.shape[2:]
-        anchors = self.boxes.everywhere(self.anchors, height, width, self.settings["feat_stride"])
-        parts = [np.zeros((0, columns + 2), self.dtype)]
-        for image in range(len(scores)):
-            told_of = info[image % len(info)]
-            by_place = scores[image, count:].transpose(1, 2, 0).reshape(-1)
-            moved = self.boxes.decode(anchors, offsets[image].transpose(1, 2, 0).reshape(-1, columns))
-            boxes = self.boxes.clip(moved, told_of[0], told_of[1])
-            stay = chosen(self.device, self.boxes, boxes, by_place, self.settings, told_of[2])
-            parts.append(np.column_stack([np.full(len(stay), image, self.dtype), boxes[stay], by_place[stay]]))
-        rows = np.concatenate(parts)
-        if not len(rows):
-            warn_of_nan(self, bottom)
-        self.shape(top, len(rows))
-        for blob, part in zip(top, (rows[:, :-1], rows[:, -1])):
-            blob.data[...] = part.reshape(blob.shape)
 
 
 class FrcnnProposal(Proposal, type="FrcnnProposal", bottoms=3, tops=(1, 2)):

@@ -94,12 +94,3 @@ def by_level(boxes: np.ndarray, count: int) -> list[np.ndarray]:
     levels = levels_of(boxes, count)
     rows = [np.flatnonzero(levels == level) for level in range(count)]
     return [mine if len(mine) else np.array([len(boxes)]) for mine in rows]
-
-
-def split(regions: np.ndarray, count: int) -> list[np.ndarray]:
-    """Regions (R, 5), then those of each of `count` levels; by level where there are any. An empty level has a row of zeros."""
-    if not count:
-        return [regions]
-    padded = np.concatenate([regions, np.zeros((1, regions.shape[1]), regions.dtype)])
-    parts = [padded[mine] for mine in by_level(regions[:, 1:5], count)]
-    return [np.concatenate(parts), *parts]

@@ -14,7 +14,7 @@ import numpy as np
 from ...data.boxes import iou
 from ...device import Device
 from ...device.functions import exp, log, sine_cosine
-from .suppress import overlaps_of_rotated, suppress_boxes
+from .suppress import overlaps_of_rotated
 
 BLOCK = 2**15  # elements of a table that are computed together
 Rounding = Callable[[np.ndarray], np.ndarray]
@@ -117,11 +117,6 @@ class Upright(Overlapping):
         return np.asarray(np.maximum(np.minimum(boxes, most), 0))
 
     @staticmethod
-    def large(boxes: np.ndarray, least: float) -> np.ndarray:
-        """Which boxes have both sides of at least that many pixels; none with NaN."""
-        return np.asarray((boxes[:, 2] - boxes[:, 0] + 1 >= least) & (boxes[:, 3] - boxes[:, 1] + 1 >= least))
-
-    @staticmethod
     def inside(boxes: np.ndarray, height: float, width: float, border: float) -> np.ndarray:
         """Which boxes leave the image by at most `border` pixels."""
         right = (boxes[:, 2] < width + border) & (boxes[:, 3] < height + border)
@@ -136,11 +131,6 @@ class Upright(Overlapping):
         overlaps[np.isnan(a).any(1)] = np.nan  # such a region is neither an object nor background
         overlaps[:, np.isnan(b).any(1)] = np.nan
         return overlaps
-
-    @staticmethod
-    def suppress(device: Device, boxes: np.ndarray, threshold: float, limit: int = -1) -> np.ndarray:
-        """The indices of those that stay, boxes best first."""
-        return suppress_boxes(device, boxes, threshold, limit)
 
     @staticmethod
     def turn(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -196,11 +186,6 @@ class Rotated(Overlapping):
         return boxes
 
     @staticmethod
-    def large(boxes: np.ndarray, least: float) -> np.ndarray:
-        """Which boxes have both sides of at least that many pixels; none with NaN."""
-        return np.asarray((boxes[:, 2:4] >= least).all(1))
-
-    @staticmethod
     def corners(boxes: np.ndarray) -> np.ndarray:
         """(N, 4, 2): the corners, in order around the box."""
         angle = boxes[:, 4] * (np.pi / 180)
@@ -228,11 +213,6 @@ class Rotated(Overlapping):
     def overlaps(device: Device, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         """Intersection over union (A, B)."""
         return overlaps_of_rotated(device, Rotated.radians(a), Rotated.radians(b))
-
-    @staticmethod
-    def suppress(device: Device, boxes: np.ndarray, threshold: float, limit: int = -1) -> np.ndarray:
-        """The indices of those that stay, boxes best first."""
-        return suppress_boxes(device, Rotated.radians(boxes), threshold, limit)
 
     @staticmethod
     def turn(a: np.ndarray, b: np.ndarray) -> np.ndarray:

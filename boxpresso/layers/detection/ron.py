@@ -10,10 +10,9 @@ from ...device import UNFUSED, Blob, Kernels
 from ..core import Layer
 from ..core.param_str import settings
 from .anchors import RON_RATIOS
-from .order import ON_DEVICE
 from .rcnn import Upright
 
-kernels = Kernels(Path(__file__).with_name("ron_device.cu"), UNFUSED)
+kernels = Kernels(Path(__file__).with_name("ron.cu"), UNFUSED)
 
 
 class RONDetection(Layer, type="RONDetection", param="python_param", bottoms=3, tops=2):
@@ -64,7 +63,7 @@ class RONDetection(Layer, type="RONDetection", param="python_param", bottoms=3, 
     """
 
     replaces = ("ron_layer.det_layer.DetLayer",)
-    gpu_files = (kernels,)
+    kernels = kernels
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.no_gradient = True
@@ -101,13 +100,6 @@ class RONDetection(Layer, type="RONDetection", param="python_param", bottoms=3, 
         top[1].reshape(images, rows, self.classes)
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
-        if ON_DEVICE[self.device.kind]:
-            self.launch(bottom, top)
-        else:
-            self.forward_host(bottom, top)
-
-    def launch(self, bottom: list[Blob], top: list[Blob]) -> None:
-        """The forward by a kernel, without the host."""
         images, _, height, width = bottom[0].shape
         scale = kernels.struct(
             "Scale", images=images, anchors=len(self.anchors), height=height, width=width, classes=self.classes,
@@ -116,20 +108,6 @@ class RONDetection(Layer, type="RONDetection", param="python_param", bottoms=3, 
         kernels.on(self.device).ron_boxes(
             images * top[0].shape[1], *(blob.data for blob in bottom), self.table, *(blob.data for blob in top), scale
         )
-
-    def forward_host(self, bottom: list[Blob], top: list[Blob]) -> None:
-        """The forward by numpy."""
-        objects, classes, offsets = (np.asarray(blob.data) for blob in bottom)
-        images, _, height, width = objects.shape
-        count = len(self.anchors)
-        every = Upright.everywhere(self.anchors, height, width, self.stride)
-        by = offsets.transpose(0, 2, 3, 1).reshape(images, height * width * count, 4)
-        for image in range(images):
-            top[0].data[image] = Upright.decode(every, by[image])
-        score = objects[:, count:].transpose(0, 2, 3, 1).reshape(images, height * width * count, 1)
-        of_class = classes[:, 1:].reshape(images, self.classes - 1, count, height, width)
-        of_class = of_class.transpose(0, 3, 4, 2, 1).reshape(images, height * width * count, self.classes - 1)
-        top[1].data[...] = np.concatenate([score, of_class], 2)
 
     def allow_force_backward(self, index: int) -> bool:
         return False

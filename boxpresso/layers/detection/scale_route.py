@@ -11,7 +11,7 @@ from ...device import AnyArray, Blob, Kernels
 from ..core.places import number_at
 from . import order as ordered
 from .choosing import Choosing
-from .order import MOST_ROWS, ON_DEVICE, Order, Scratch, sortable
+from .order import MOST_ROWS, Order, Scratch
 
 
 class ScaleRoute(Choosing, type="ScaleRoute", param="scale_route_param", bottoms=(1, None), tops=(1, None)):
@@ -56,9 +56,9 @@ class ScaleRoute(Choosing, type="ScaleRoute", param="scale_route_param", bottoms
     """
 
     kernels = Kernels("scale_route.cu")
-    gpu_files = (ordered.kernels,)
-    rows = 0  # of the bottoms, where kernels choose
-    taken: AnyArray  # the regions that the last forward has taken; those that kernels have chosen come first
+    files = ordered.kernels, ordered.by_thread
+    rows = 0  # of the bottoms
+    taken: AnyArray  # the regions that the last forward has taken come first
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.scale_route_param
@@ -85,20 +85,20 @@ class ScaleRoute(Choosing, type="ScaleRoute", param="scale_route_param", bottoms
         for i, (blob, out) in enumerate(zip(bottom, top)):
             self.need(blob.shape[:1] == rows, f"bottom {i} has the shape {blob.shape}, there are {rows[0]} regions")
             out.reshape(*blob.shape)  # forward knows how many there are
-
-        if ON_DEVICE[self.device.kind]:
-            count = bottom[0].shape[0]
-            self.rows = count if sortable(1, count) and count < MOST_ROWS else 0
-
-    def most_rows(self, bottom: Sequence[Blob]) -> int:
-        return bottom[0].shape[0]
+        self.rows = bottom[0].shape[0]
+        self.need(
+            self.rows < MOST_ROWS,
+            f"{self.rows} regions are more than can be counted, {MOST_ROWS}: give fewer at a time",
+        )
+        if self.rows:
+            self.best = Order(self.scratch, 1, self.rows, -1, self.dtype)
+            self.taken, self.count = self.scratch("taken", (self.rows,)), self.scratch("count", (1,))
 
     def forward_launch(self, bottom: list[Blob], top: list[Blob]) -> bool:
         if not self.rows:
             return False
         regions, columns, rows = bottom[0].data, bottom[0].shape[1], self.rows
-        best = Order(self.scratch, 1, rows, -1, self.dtype)
-        self.taken, count = self.scratch("taken", (rows,)), self.scratch("count", (1,))
+        best, count = self.best, self.count
         self.kernels.route_values(rows, regions, best.values, columns, self.low, self.high)
         best.sort(self.device)
         self.kernels.route_taken(
@@ -117,18 +117,15 @@ class ScaleRoute(Choosing, type="ScaleRoute", param="scale_route_param", bottoms
         for blob, out in zip(bottom, top):
             out.reshape(count, *blob.shape[1:])
 
-    def forward_host(self, bottom: list[Blob], top: list[Blob]) -> None:
-        regions = np.asarray(bottom[0].data).reshape(*bottom[0].shape[:2]).astype(np.float64)
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            extent = regions[:, 3:5] - regions[:, 1:3] + 1
-            size = np.sqrt(np.where((extent > 0).all(1), extent.prod(1), 0))
-            self.taken = np.flatnonzero((size >= self.low) & (size < self.high))
-            if not len(self.taken) and len(size):
-                self.taken = np.array([np.maximum(size / self.middle, self.middle / size).argmin()])
+    def forward_empty(self, bottom: list[Blob], top: list[Blob]) -> None:
         for blob, out in zip(bottom, top):
-            rows = np.asarray(blob.data)[self.taken]
-            out.reshape(*rows.shape)
-            out.data[...] = rows
+            out.reshape(0, *blob.shape[1:])
+
+    def most_rows(self, bottom: Sequence[Blob]) -> int:
+        return self.rows + 1
+
+    def kept_bytes(self, bottom: Sequence[Blob], top: Sequence[Blob], backward: bool) -> int:
+        return self.scratch.nbytes
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         taken = np.asarray(self.taken)[: top[0].shape[0]]

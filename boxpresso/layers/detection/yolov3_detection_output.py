@@ -9,25 +9,23 @@ import numpy as np
 from ...device import Blob
 from ..core import Trait
 from ..core.doubt import warn_of_nan
-from . import suppress, yolo_device
-from .choosing import ChoosingThere
-from .yolo_device import DeviceYolo
+from . import suppress, yolo_choice
+from .choosing import ChoosingBy
+from .yolo_choice import YoloChoice
 
 
-class YoloOutput(ChoosingThere[DeviceYolo], traits=Trait.DETECTS):
+class YoloOutput(ChoosingBy[YoloChoice], traits=Trait.DETECTS):
     """What both forms share: maps in, boxes and scores of each place, suppression, rows of detections out.
 
-    A subclass's setup gives `p` and `on_device`.
+    A subclass's setup gives `p` and `choice`.
     """
 
     list_shapes = ((1, 1, -1, 7),)
     kernels = suppress.kernels
-    place_kernels = yolo_device.kernels
-    gpu_files = yolo_device.FILES
+    place_kernels = yolo_choice.kernels
+    files = yolo_choice.FILES
     p: Any  # the layer's parameter: num_classes, num_box, nms_threshold ..
-    on_device: DeviceYolo
-
-    array_copies = 2
+    choice: YoloChoice
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.p
@@ -39,35 +37,19 @@ class YoloOutput(ChoosingThere[DeviceYolo], traits=Trait.DETECTS):
                 f"bottom {i} must have {channels} channels for {p.num_box} boxes of {p.num_classes} classes, got {shape}",
             )
         top[0].reshape(1, 1, 1, 7)  # forward knows how many rows there are
-        self.on_device.reshape([blob.shape for blob in bottom])
+        self.choice.reshape([blob.shape for blob in bottom])
 
-    def launch(self, there: DeviceYolo, bottom: list[Blob], top: list[Blob]) -> None:
-        there.launch(bottom, top[0])
+    def launch(self, choice: YoloChoice, bottom: list[Blob], top: list[Blob]) -> None:
+        choice.launch(bottom, top[0])
 
-    def finish(self, there: DeviceYolo, bottom: list[Blob], top: list[Blob]) -> None:
-        count = there.finish(top[0])
-        if count is None:
-            self.forward_host(bottom, top)
-        elif not count:
+    def finish(self, choice: YoloChoice, bottom: list[Blob], top: list[Blob]) -> None:
+        if not choice.finish(bottom, top[0]):
             warn_of_nan(self, bottom)
 
-    def forward_host(self, bottom: list[Blob], top: list[Blob]) -> None:
-        boxes, scores, labels = (np.asarray(a) for a in self.on_device.decoded(bottom))
-        image, item = np.nonzero(~np.isnan(scores))
-        score = scores[image, item]
-        order = np.lexsort((-score, image))
-        image, item, score = image[order], item[order], score[order]
-        starts = np.searchsorted(image, np.arange(len(scores) + 1))
-        mine = boxes[image, item // self.on_device.classes]
-        threshold = float(np.float32(self.p.nms_threshold))
-        stay = suppress.suppress_boxes(self.device, mine, threshold, starts=starts, pixels=False)
-        label = labels[image, item] if labels.size else item % self.on_device.classes
-        rows = np.column_stack([image[stay], label[stay] + 1, score[stay], mine[stay]])
-        if not len(rows):
-            warn_of_nan(self, bottom)
-            rows = np.full((len(scores), 7), -1)
-            rows[:, 0] = np.arange(len(scores))
-        top[0].reshape(1, 1, len(rows), 7)
+    def forward_empty(self, bottom: list[Blob], top: list[Blob]) -> None:
+        rows = np.full((bottom[0].shape[0], 7), -1, self.dtype)
+        rows[:, 0] = np.arange(len(rows))
+        top[0].reshape(1, 1, *rows.shape)
         top[0].data[...] = rows
 
 
@@ -143,7 +125,7 @@ class Yolov3DetectionOutput(
         self.anchors = self.anchors.reshape(-1, 2)
         self.need(max(p.mask) < len(self.anchors), f"mask names anchor {max(p.mask)}, biases has {len(self.anchors)}")
         each = [self.anchors[list(p.mask[i * p.num_box : (i + 1) * p.num_box])] for i in range(count)]
-        self.on_device = DeviceYolo(self, p, each, p.anchors_scale, exclusive=False)
+        self.choice = YoloChoice(self, p, each, p.anchors_scale, exclusive=False)
 
 
 class YoloDetectionOutput(
@@ -200,4 +182,4 @@ class YoloDetectionOutput(
         self.need(len(p.biases) == 2 * p.num_box, f"biases must be {p.num_box} pairs, got {len(p.biases)} numbers")
         self.anchors = np.array(p.biases, self.dtype).reshape(-1, 2)
         count = len(bottom)
-        self.on_device = DeviceYolo(self, p, [self.anchors] * count, [1] * count, exclusive=True)
+        self.choice = YoloChoice(self, p, [self.anchors] * count, [1] * count, exclusive=True)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -13,11 +14,17 @@ from ..core.lowering import Launch, Lowering, Planes
 
 
 class Normalize(
-    Layer, type="Normalize", param="norm_param", bottoms=1, tops=1, traits=Trait.KEEPS_PLACES | Trait.WRITES_ALL
+    Layer,
+    type="Normalize",
+    param=("norm_param", "normalize_param"),
+    bottoms=1,
+    tops=1,
+    traits=Trait.KEEPS_PLACES | Trait.WRITES_ALL,
 ):
     """top = scale * bottom / sqrt(sum(bottom^2) + eps), with the sum over a whole image or over the channels.
 
-    With across_spatial the sum is over the whole image, otherwise over the channels of each position. The learned
+    A layer with a normalize_param or a second top, of face nets, is NormalizeChannels. With across_spatial the sum is
+    over the whole image, otherwise over the channels of each position. The learned
     parameter is the scale: one number, of shape (), or with `channel_shared: false` one for each channel, (C).
 
     As in Caffe, the gradient of the bottom is scaled after its projection; where the scales of the channels differ it
@@ -30,6 +37,8 @@ class Normalize(
     norm_param
         `across_spatial` (true): whether the sum is over the whole image. `channel_shared` (true): one scale for all
         channels. `scale_filler` (1): the initial scale. `eps` (1e-10): added to the sum.
+    normalize_param
+        Where it is given, the layer is NormalizeChannels.
 
     Returns
     -------
@@ -56,6 +65,10 @@ class Normalize(
     """
 
     kernels = Kernels("normalize.cu")
+
+    @classmethod
+    def stand_in(cls, param: Any, axes: Sequence[int], modules: Collection[str]) -> str:
+        return "NormalizeChannels" if len(param.top) == 2 or param.HasField("normalize_param") else ""
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.norm_param

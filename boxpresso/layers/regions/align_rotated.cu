@@ -114,10 +114,36 @@ DEVICE void put_averages(const Wide* averages, Store* planes, int channels, int 
 
 constexpr int MOST_TOGETHER = 4;  // slabs for which a block of a GPU finds samples once; half as many in double, for its memory
 constexpr int TOGETHER = MOST_TOGETHER * 4 / sizeof(Real);
+#if defined(__CUDACC__)
+constexpr int ABREAST = 1;  // of these slabs, whose pixels a thread reads by the same places and weights
+#else
+constexpr int ABREAST = TOGETHER;
+#endif
+
+// The averages of `some` bins of `count` slabs, which lie `each` apart, to averages; a thread takes so many slabs together.
+template <int together>
+DEVICE void average(const Samples& chunk, const Some& some, int samples, const Real* slab, long long each, int count, Wide* averages) {
+  AREA_LOOP(c, shares, some.bins, count / together * SHARES) {
+    const int first = shares / SHARES * together, share = shares % SHARES;
+    const Real* maps = slab + first * each;
+    Wide sum[together] = {};
+    for (int v = c * some.count; v < (c + 1) * some.count; ++v) {
+      Wide value[together] = {};
+      for (int corner = 0; corner < 4; ++corner)
+        for (int s = 0; s < together; ++s) value[s] += chunk.weight[corner][v] * wide(maps + s * each, chunk.at[corner][v], share);
+      for (int s = 0; s < together; ++s) sum[s] += value[s];
+    }
+    for (int s = 0; s < together; ++s) {
+      Wide& to = staged(averages + (first + s) * stage_of(BINS), c, share);
+      to = some.first == 0 ? sum[s] : to + sum[s];
+      if (some.first + some.count >= samples) to = to / max(Real(samples), Real(1));
+    }
+  }
+}
 
 // The regions of `together` slabs are shared by `parts` blocks, in `order`; top: (K, C, pooled_height, pooled_width). All slabs are
-// there, and features null; or there is room for n / parts of them, and a block fills its own with one slab after another, which
-// stays in the cache of its core: then a slab has 1 part, and none together. orientations: see put_averages().
+// there, and features null; or there is room for `together` of each block, which fills its own with some slabs after others, so that they
+// stay in the caches: then a slab has 1 part. orientations: see put_averages().
 KERNEL align_rotated_forward(int n, const Store* features, Real* room, const int* order, const Real* rows, Store* top,
                              int parts, int together, int orientations, int clockwise, GridGeometry g) {
   const int regions = g.regions, batch = g.batch, channels = g.channels, height = g.height, width = g.width;
@@ -130,8 +156,8 @@ KERNEL align_rotated_forward(int n, const Store* features, Real* room, const int
     const long long each = (long long)(area + 1) * SLAB;
     for (int i = b / parts; i < batch * groups; i += n / parts) {
       const int image = i / groups, begin = (i - image * groups) * together, count = min(together, slabs - begin);
-      Real* slab = room + (features ? b / parts : image * slabs + begin) * each;
-      if (features) fill(i, features, slab, channels, area);
+      Real* slab = room + (features ? b / parts * together : image * slabs + begin) * each;
+      for (int s = 0; features && s < count; ++s) fill(image * slabs + begin + s, features, slab + s * each, channels, area);
       BARRIER();
       for (int j = b % parts; j < regions && !STOPPED(); j += parts) {
         const int k = order[j], of = image_of(rows + 6 * (long long)k, 6, batch);
@@ -142,20 +168,8 @@ KERNEL align_rotated_forward(int n, const Store* features, Real* room, const int
         visit_some(t, pooled_height, pooled_width, height, width, BINS, [&](int bin, const Some& some) {
           find(t, some, pooled_width, height, width, chunk);
           BARRIER();
-          AREA_LOOP(c, shares, some.bins, count * SHARES) {
-            const int s = shares / SHARES, share = shares % SHARES;
-            const Real* maps = slab + s * each;
-            Wide sum = {};
-            for (int v = c * some.count; v < (c + 1) * some.count; ++v) {
-              Wide value = chunk.weight[0][v] * wide(maps, chunk.at[0][v], share);
-              for (int corner = 1; corner < 4; ++corner)
-                value += chunk.weight[corner][v] * wide(maps, chunk.at[corner][v], share);
-              sum += value;
-            }
-            Wide& to = staged(averages + s * stage_of(BINS), c, share);
-            to = some.first == 0 ? sum : to + sum;
-            if (some.first + some.count >= samples) to = to / max(Real(samples), Real(1));
-          }
+          if (ABREAST > 1 && count == TOGETHER) average<ABREAST>(chunk, some, samples, slab, each, count, averages);
+          else average<1>(chunk, some, samples, slab, each, count, averages);
           BARRIER();
           for (int s = 0; s < count && some.first + some.count >= samples; ++s) {
             const int channel = (begin + s) * SLAB;
@@ -169,21 +183,39 @@ KERNEL align_rotated_forward(int n, const Store* features, Real* room, const int
   }
 }
 
-// A block takes one slab of an image after another into its room, and there that image's regions in order, of each together the
-// bins that share no pixel: each number has one owner and one order.
+// Adds the gradient of bin number c of those taken, from given, over `samples` of them, to the pixels of `some` in a group of so many
+// slabs, which lie `each` apart: of one alone, a sample would wait for what the one before it added to the same pixels.
+template <int together>
+DEVICE void add_back(const Samples& chunk, int c, int some, Real samples, const Lanes* given, int group, Real* map, long long each, int area) {
+  Lanes gradient[together];
+  for (int t = 0; t < together; ++t) gradient[t] = given[(t * BINS + c) * GROUPS + group] / samples;
+  for (int s = c * some; s < (c + 1) * some; ++s)
+    for (int corner = 0; corner < 4; ++corner) {
+      const int at = chunk.at[corner][s];
+      for (int t = 0; at < area && t < together; ++t) lanes(map + t * each, at, group) += chunk.weight[corner][s] * gradient[t];
+    }
+}
+
+// A block takes `together` slabs of an image after others, ABREAST or one, into its room (n, together, area + APART, SLAB), and there that image's regions in order, of
+// each together the bins that share no pixel: each number has one owner and one order.
 KERNEL align_rotated_backward(int n, const Store* top_diff, Real* room, const int* order, const Real* rows, Store* diff,
-                              int clockwise, GridGeometry g) {
+                              int together, int clockwise, GridGeometry g) {
   const int regions = g.regions, batch = g.batch, channels = g.channels, height = g.height, width = g.width;
   const int pooled_height = g.pooled_height, pooled_width = g.pooled_width;
   BLOCK_LOOP(b, n) {
     SHARED Samples chunk;
-    SHARED Lanes given[BINS * GROUPS];
+    SHARED Lanes given[ABREAST * BINS * GROUPS];
     const int area = height * width, bins = pooled_height * pooled_width, slabs = slabs_of(channels);
-    Real* map = room + (long long)b * area * SLAB;
-    for (int i = b; i < batch * slabs; i += n) {
-      const int image = i / slabs, channel = (i - image * slabs) * SLAB;
-      TILE_LOOP(row, c, height, width * SLAB) map[(long long)row * width * SLAB + c] = 0;
-      if (channels - channel < SLAB) THREAD_LOOP(v, BINS * GROUPS) given[v] = Lanes{};  // missing channels
+    const int groups = (slabs + together - 1) / together;
+    const long long each = (long long)(area + APART) * SLAB;
+    Real* map = room + b * together * each;
+    for (int i = b; i < batch * groups; i += n) {
+      const int image = i / groups, begin = (i - image * groups) * together, count = min(together, slabs - begin);
+      for (int s = 0; s < count; ++s) {
+        TILE_LOOP(row, c, height, width * SLAB) map[s * each + (long long)row * width * SLAB + c] = 0;
+        if (channels - (begin + s) * SLAB >= SLAB) continue;
+        THREAD_LOOP(v, BINS * GROUPS) given[s * BINS * GROUPS + v] = Lanes{};  // missing channels
+      }
       BARRIER();
       for (int j = 0; j < regions && !STOPPED(); ++j) {
         const int k = order[j];
@@ -194,10 +226,12 @@ KERNEL align_rotated_backward(int n, const Store* top_diff, Real* room, const in
         if (grid.rows * grid.columns == 0 || t.y + reach < 0 || t.y - reach > height) continue;
         const int step_y = apart(abs(t.y) + abs(t.x), grid.bin_height, grid.rows, pooled_height, 6);
         const int step_x = apart(abs(t.y) + abs(t.x), grid.bin_width, grid.columns, pooled_width, 6);
-        const Store* from = top_diff + ((long long)k * channels + channel) * bins;
-        const Real count = Real(grid.rows) * Real(grid.columns);
+        const Store* from = top_diff + ((long long)k * channels + begin * SLAB) * bins;
+        const Real samples = Real(grid.rows) * Real(grid.columns);
         visit_some(t, pooled_height, pooled_width, height, width, BINS, [&](int bin, const Some& some) {
-          turn(from + bin, bins, (Real*)given, SLAB, min(SLAB, channels - channel), some.bins);
+          for (int s = 0; s < count; ++s)
+            turn(from + (long long)s * SLAB * bins + bin, bins, (Real*)(given + s * BINS * GROUPS), SLAB,
+                 min(SLAB, channels - (begin + s) * SLAB), some.bins);
           find(t, some, pooled_width, height, width, chunk);
           BARRIER();
           for (int set = 0; set < step_y * step_x; ++set) {
@@ -206,20 +240,19 @@ KERNEL align_rotated_backward(int n, const Store* top_diff, Real* room, const in
                       (pooled_width - first_x + step_x - 1) / step_x * GROUPS) {
               const int c = (first_y + v * step_y) * pooled_width + first_x + u / GROUPS * step_x - bin, group = u % GROUPS;
               if (unsigned(c) >= unsigned(some.bins)) continue;
-              const Lanes gradient = given[c * GROUPS + group] / count;
-              for (int s = c * some.count; s < (c + 1) * some.count; ++s)
-                for (int corner = 0; corner < 4; ++corner) {
-                  const int at = chunk.at[corner][s];
-                  if (at < area)
-                    lanes(map, at, group) += chunk.weight[corner][s] * gradient;
-                }
+              if (count == ABREAST) {
+                add_back<ABREAST>(chunk, c, some.count, samples, given, group, map, each, area);
+              } else {
+                for (int s = 0; s < count; ++s)
+                  add_back<1>(chunk, c, some.count, samples, given + s * BINS * GROUPS, group, map + s * each, each, area);
+              }
             }
             BARRIER();
           }
         });
       }
       BARRIER();
-      empty_slab(i, map, diff, channels, area);
+      for (int s = 0; s < count; ++s) empty_slab(image * slabs + begin + s, map + s * each, diff, channels, area);
       BARRIER();
     }
   }

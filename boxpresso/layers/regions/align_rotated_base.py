@@ -11,6 +11,9 @@ from ...device import AnyArray, Blob, Kernels
 from .listed import Listed
 
 ENOUGH = 2048  # blocks that a GPU is to have before one takes several slabs
+MANY_SAMPLES = (
+    4  # of an axis of a bin, from which on the CPU finds them once for slabs that do not fit its nearer caches
+)
 
 
 class AlignRotated(Listed):
@@ -40,22 +43,31 @@ class AlignRotated(Listed):
             "GridGeometry", **self.fields, sampling_ratio=self.ratio, aligned=self.aligned
         )
 
-    def room(self, name: str, pixels: int) -> AnyArray:
-        """Room for slabs of so many pixels: on the CPU one for each worker, which stays in its core's cache."""
-        slabs = self.batch * self.slabs
+    def room(self, name: str, pixels: int, together: int = 1) -> AnyArray:
+        """Room for slabs of so many pixels: on the CPU `together` for each worker, which stay in its core's caches."""
+        slabs = self.batch * -(-self.slabs // together)
         at_once = min(self.device.workers, slabs) if self.device.kind == "cpu" else slabs
-        return self.scratch(name, (at_once, pixels, self.slab))
+        return self.scratch(name, (at_once * together, pixels, self.slab))
 
     def take_scratch(self, bottom: Sequence[Blob], backward: bool) -> None:
         area = self.size[0] * self.size[1]
         if self.device.kind == "cpu":
-            self.room("features", area + 1)
+            self.room("features", area + 1, self.slabs_together)
         else:
             self.scratch("packed", (self.batch * self.slabs, area + 1, self.slab))
         if backward and self.tiled:
             self.lists_room()
         elif backward:
-            self.room("sums", area)
+            self.room("sums", area + self.rotated.constants["APART"], self.slabs_together)
+
+    @property
+    def slabs_together(self) -> int:
+        """Slabs for which a block of forward finds samples once, where all workers, or a GPU's multiprocessors, have some."""
+        most: int = self.rotated.constants["MOST_TOGETHER"] * 4 // self.real.itemsize
+        if self.device.kind == "cpu":
+            many = self.ratio <= 0 or self.ratio >= MANY_SAMPLES
+            return most if many and self.batch * self.slabs >= most * self.device.workers else 1
+        return most if self.regions * self.batch * self.slabs >= ENOUGH * most else 1
 
     def pack(self, features: AnyArray) -> AnyArray:
         """The features in slabs, with a pixel of zeros behind each."""
@@ -70,13 +82,10 @@ class AlignRotated(Listed):
         if self.batch == 0:
             pooled.fill(0)
             return
-        cpu = self.device.kind == "cpu"
-        room = self.room("features", self.size[0] * self.size[1] + 1) if cpu else self.pack(features)
-        most = self.rotated.constants["MOST_TOGETHER"] * 4 // self.real.itemsize
-        parts, together = (1, 1) if cpu else (self.regions, most)
-        if self.regions * self.batch * self.slabs < ENOUGH * together:
-            together = 1
-        groups = room.shape[0] if cpu else self.batch * -(-self.slabs // together)
+        cpu, together = self.device.kind == "cpu", self.slabs_together
+        room = self.room("features", self.size[0] * self.size[1] + 1, together) if cpu else self.pack(features)
+        parts = 1 if cpu else self.regions
+        groups = room.shape[0] // together if cpu else self.batch * -(-self.slabs // together)
         self.rotated.align_rotated_forward(
             groups * parts, features if cpu else None, room, self.by_place(rows), rows, pooled, parts, together, orientations,
             self.clockwise, self.geometry,
@@ -88,9 +97,11 @@ class AlignRotated(Listed):
         if self.tiled:
             self.to_tiles(pooled_diff, rows, diff, orientations)
             return
-        room = self.room("sums", self.size[0] * self.size[1])
+        together = self.slabs_together
+        room = self.room("sums", self.size[0] * self.size[1] + self.rotated.constants["APART"], together)
         self.rotated.align_rotated_backward(
-            room.shape[0], pooled_diff, room, self.by_place(rows), rows, diff, self.clockwise, self.geometry,
+            room.shape[0] // together, pooled_diff, room, self.by_place(rows), rows, diff, together, self.clockwise,
+            self.geometry,
         )  # fmt: skip
 
     def mixes(self, orientations: int) -> bool:

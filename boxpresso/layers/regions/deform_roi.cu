@@ -1,4 +1,4 @@
-// deform_roi.cu: ROIAlign with every bin moved by an offset and, modulated, multiplied by a mask; features in packed slabs.
+// deform_roi.cu: ROIAlign with every bin moved by an offset and, modulated, multiplied by a mask; for a GPU, features in packed slabs.
 #include "deform_roi.h"
 #include "sample.h"
 #include "wide.h"
@@ -26,61 +26,46 @@ DEVICE void find(Samples& samples, int i, const Grid& bin, const Looked& looked,
   }
 }
 
-// Slabs for which samples are found once: on the host all that are usual, on a GPU one, for it needs the blocks and the memory.
-#if defined(__CUDACC__)
-constexpr int MOST_TOGETHER = 1;
-#else
-constexpr int MOST_TOGETHER = 8;
-#endif
-
-// A block owns a region in `together` slabs, and takes MOST_TOGETHER of them at a time; slabs: (B * slabs_of(C), area, SLAB), top:
-// (K, C, bins), mask: (K, bins) or null for 1. Bins whose samples fit are taken together, others one by one.
+// A block owns a region in a slab; slabs: (B * slabs_of(C), area, SLAB), top: (K, C, bins), mask: (K, bins) or null for 1. Bins whose
+// samples fit are taken together, others one by one.
 KERNEL deform_roi_forward(int n, const Real* slabs, const Store* regions, const Store* offset, const Store* mask, Store* top,
-                          int together, Real gamma, GridGeometry g) {
+                          Real gamma, GridGeometry g) {
   const int height = g.height, width = g.width, bins = g.pooled_height * g.pooled_width;
   BLOCK_LOOP(b, n) {
     SHARED Samples samples;
-    SHARED Wide averages[MOST_TOGETHER * stage_of(BINS)];
-    const int k = b % g.regions, image = image_of(regions + 5 * (long long)k, 5, g.batch);
-    const int first_slab = b / g.regions * together, end_slab = min(first_slab + together, slabs_of(g.channels));
-    const long long area = (long long)height * width;
+    SHARED Wide averages[stage_of(BINS)];
+    const int s = b / g.regions, k = b % g.regions, image = image_of(regions + 5 * (long long)k, 5, g.batch);
     const Whole whole = region_of(regions, k, g);
     const int each = image < 0 ? 0 : whole.grid.rows * whole.grid.columns, bins_at_once = max(min(SAMPLES / max(each, 1), BINS), 1);
-    for (int begin = first_slab; begin < end_slab; begin += MOST_TOGETHER) {
-      const int owned = min(MOST_TOGETHER, end_slab - begin);
-      const Real* slab = slabs + ((long long)max(image, 0) * slabs_of(g.channels) + begin) * area * SLAB;
-      Store* out = top + ((long long)k * g.channels + begin * SLAB) * bins;
-      for (int first = 0; first < bins; first += bins_at_once) {
-        const int some = min(bins_at_once, bins - first);
-        const auto looked_of = [&](const Grid& bin) { return looked_at(bin, height, width); };
-        const int count = each > SAMPLES ? looked_of(bin_of(whole, offset, k, first, g, gamma)).count : each;
-        TILE_LOOP(i, u, some, owned * SHARES) staged(averages + u / SHARES * stage_of(BINS), i, u % SHARES) = Wide{};
-        for (int sample = 0; sample < count; sample += SAMPLES) {
-          const int now = min(SAMPLES, count - sample);  // of each bin; all of them where there are several bins
-          BARRIER();
-          TILE_LOOP(i, v, some, now) {
-            const Grid bin = bin_of(whole, offset, k, first + i, g, gamma);
-            const Looked looked = each > SAMPLES ? looked_of(bin) : Looked{0, 0, bin.columns, each};
-            const Real times = mask ? Real(mask[(long long)k * bins + first + i]) : Real(1);
-            find(samples, i * now + v, bin, looked, sample + v, times, height, width);
-          }
-          BARRIER();
-          TILE_LOOP(i, u, some, owned * SHARES) {
-            const int s = u / SHARES, share = u % SHARES;
-            Wide& to = staged(averages + s * stage_of(BINS), i, share);
-            Wide sum = to;
-            for (int v = i * now; v < (i + 1) * now; ++v)
-              if (samples.at[0][v] >= 0)
-                for (int corner = 0; corner < 4; ++corner)
-                  sum += samples.weight[corner][v] * wide(slab + s * area * SLAB, samples.at[corner][v], share);
-            to = sum;
-          }
+    const Real* slab = slabs + ((long long)max(image, 0) * slabs_of(g.channels) + s) * height * width * SLAB;
+    Store* out = top + ((long long)k * g.channels + s * SLAB) * bins;
+    for (int first = 0; first < bins; first += bins_at_once) {
+      const int some = min(bins_at_once, bins - first);
+      const auto looked_of = [&](const Grid& bin) { return looked_at(bin, height, width); };
+      const int count = each > SAMPLES ? looked_of(bin_of(whole, offset, k, first, g, gamma)).count : each;
+      TILE_LOOP(i, share, some, SHARES) staged(averages, i, share) = Wide{};
+      for (int sample = 0; sample < count; sample += SAMPLES) {
+        const int now = min(SAMPLES, count - sample);  // of each bin; all of them where there are several bins
+        BARRIER();
+        TILE_LOOP(i, v, some, now) {
+          const Grid bin = bin_of(whole, offset, k, first + i, g, gamma);
+          const Looked looked = each > SAMPLES ? looked_of(bin) : Looked{0, 0, bin.columns, each};
+          const Real times = mask ? Real(mask[(long long)k * bins + first + i]) : Real(1);
+          find(samples, i * now + v, bin, looked, sample + v, times, height, width);
         }
         BARRIER();
-        for (int s = 0; s < owned; ++s)
-          empty_stage(averages + s * stage_of(BINS), out + (long long)s * SLAB * bins + first, g.channels - (begin + s) * SLAB, bins, some);
-        BARRIER();
+        TILE_LOOP(i, share, some, SHARES) {
+          Wide& to = staged(averages, i, share);
+          Wide sum = to;
+          for (int v = i * now; v < (i + 1) * now; ++v)
+            if (samples.at[0][v] >= 0)
+              for (int corner = 0; corner < 4; ++corner) sum += samples.weight[corner][v] * wide(slab, samples.at[corner][v], share);
+          to = sum;
+        }
       }
+      BARRIER();
+      empty_stage(averages, out + first, g.channels - s * SLAB, bins, some);
+      BARRIER();
     }
   }
 }

@@ -11,14 +11,11 @@ from ...device import AnyArray, Blob, Kernels
 from .listed_both import ListedBoth, Lists
 from .region_base import first_numbers
 
-TOGETHER = {"cpu": 8, "cuda": 1}  # slabs that a block of the forward takes
-
 
 class DeformPoolingLayer(ListedBoth):
     """Bottoms: features (B, C, H, W), regions (K, 5), then the offsets and the mask, where there are any."""
 
     kernels = Kernels("deform_roi.cu")
-    packed = True
     slabs = Kernels("deform_roi_slabs.cu")
     moves = Kernels("deform_roi_moves.cu")
     listed = Kernels("deform_roi_lists.cu")
@@ -46,12 +43,19 @@ class DeformPoolingLayer(ListedBoth):
         self.geometry = self.kernels.struct("GridGeometry", **self.fields, sampling_ratio=self.ratio, aligned=True)
 
     def take_scratch(self, bottom: Sequence[Blob], backward: bool) -> None:
-        self.packed_room()
+        self.packed_room() if self.packed else self.forward_room()
         if backward and self.tiled:
             self.tile_room()
             self.both_room(len(bottom) > 2)
         elif backward:
             self.slab_room()
+
+    def forward_room(self) -> AnyArray:
+        """Room for some slabs, each with the bins of a region, for each worker."""
+        together = self.slabs.constants["TOGETHER"]
+        at_once = min(self.device.workers, self.batch * -(-self.channel_slabs // together))
+        pixels = together * (self.size[0] * self.size[1] + self.bins)
+        return self.scratch("slabs", (at_once, pixels, self.slabs.constants["SLAB"]))
 
     def slab_room(self) -> AnyArray:
         """Room for the gradients by slabs, for each worker."""
@@ -78,10 +82,20 @@ class DeformPoolingLayer(ListedBoth):
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         regions = self.check_grids(bottom[1].data, False)
         _, _, offset, mask = self.four(bottom, "data")
-        slabs, together = self.packed_room(), TOGETHER[self.device.kind]
-        self.pack_slabs(bottom[0].data, slabs)
-        self.kernels.deform_roi_forward(
-            -(-self.channel_slabs // together) * self.regions, slabs, regions, offset, mask, top[0].data, together,
+        if self.batch == 0:
+            top[0].data.fill(0)
+            return
+        if self.packed:
+            slabs = self.packed_room()
+            self.pack_slabs(bottom[0].data, slabs)
+            blocks = self.channel_slabs * self.regions
+            self.kernels.deform_roi_forward(
+                blocks, slabs, regions, offset, mask, top[0].data, self.gamma, self.geometry
+            )
+            return
+        room = self.forward_room()
+        self.slabs.deform_roi_slabs_forward(
+            room.shape[0], bottom[0].data, self.by_place(bottom[1].data), regions, offset, mask, room, top[0].data,
             self.gamma, self.geometry,
         )  # fmt: skip
 

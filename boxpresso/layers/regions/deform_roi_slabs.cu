@@ -1,4 +1,4 @@
-// deform_roi_slabs.cu: the gradients of deform_roi.cu for the host: in slabs, all in one walk.
+// deform_roi_slabs.cu: deform_roi.cu for the host, and its gradients: in slabs, all gradients in one walk.
 //
 // The samples of a bin are a grid, so a pixel's weight is a product of one of its row and one of its column, as in roi_align.cu;
 // only the lists of these weights are a bin's own. They are made anew for each slab: so many would not stay in a cache.
@@ -8,7 +8,8 @@
 #include "slab.h"
 #include "touched.h"
 
-constexpr int BATCH = 8;  // bins of a region that are taken together
+constexpr int BATCH = 8;     // bins of a region that are taken together
+constexpr int TOGETHER = 2;  // slabs for which forward finds once what bins touch: more would leave a core's nearer caches
 
 // The walker: visit(first, count, touched) for the bins of region k, some at a time; touched[2 b] is the y axis of bin first + b,
 // touched[2 b + 1] its x axis. More than once for a bin of many samples.
@@ -18,20 +19,72 @@ DEVICE void walk(const Store* regions, const Store* offset, int k, const GridGeo
   const Whole whole = region_of(regions, k, g);
   const int bins = g.pooled_height * g.pooled_width;
   for (int first = 0; first < bins; first += BATCH)
-    for (int row = 0; row < whole.grid.rows; row += TAKEN)
-      for (int column = 0; column < whole.grid.columns; column += TAKEN) {
-        const int count = min(BATCH, bins - first);
-        THREAD_LOOP(t, 2 * count) {
-          const Grid grid = bin_of(whole, offset, k, first + t / 2, g, gamma);
-          if (t % 2)
-            touch(touched[t], grid.x, grid.bin_width, grid.columns, column, min(column + TAKEN, grid.columns), g.width);
-          else
-            touch(touched[t], grid.y, grid.bin_height, grid.rows, row, min(row + TAKEN, grid.rows), g.height);
+    for (int row = 0; row < whole.grid.rows; row += TAKEN) {
+      const int count = min(BATCH, bins - first);
+      THREAD_LOOP(t, count) {
+        const Grid grid = bin_of(whole, offset, k, first + t, g, gamma);
+        touch(touched[2 * t], grid.y, grid.bin_height, grid.rows, row, min(row + TAKEN, grid.rows), g.height);
+      }
+      BARRIER();
+      bool any = false;
+      for (int t = 0; t < count; ++t) any |= touched[2 * t].count > 0;
+      for (int column = 0; any && column < whole.grid.columns; column += TAKEN) {
+        THREAD_LOOP(t, count) {
+          const Grid grid = bin_of(whole, offset, k, first + t, g, gamma);
+          touch(touched[2 * t + 1], grid.x, grid.bin_width, grid.columns, column, min(column + TAKEN, grid.columns), g.width);
         }
         BARRIER();
         visit(first, count, touched);
         BARRIER();
       }
+      BARRIER();
+    }
+}
+
+// A block takes TOGETHER slabs of an image after others into its room (n, TOGETHER (area + bins), SLAB), and there the regions of that
+// image in `order`. top: (K, C, bins), mask: (K, bins) or null for 1.
+KERNEL deform_roi_slabs_forward(int n, const Store* features, const int* order, const Store* regions, const Store* offset,
+                                const Store* mask, Real* room, Store* top, Real gamma, GridGeometry g) {
+  const int channels = g.channels, width = g.width, area = g.height * width, bins = g.pooled_height * g.pooled_width;
+  const int slabs = slabs_of(channels), groups = (slabs + TOGETHER - 1) / TOGETHER;
+  BLOCK_LOOP(b, n) {
+    Real *maps = room + (long long)b * TOGETHER * (area + bins) * SLAB, *averages = maps + (long long)TOGETHER * area * SLAB;
+    for (int i = b; i < g.batch * groups; i += n) {
+      const int image = i / groups, begin = (i - image * groups) * TOGETHER, count = min(TOGETHER, slabs - begin);
+      for (int s = 0; s < count; ++s)
+        fill_slab(image * slabs + begin + s, features, maps + (long long)s * area * SLAB, channels, area, 0, area);
+      BARRIER();
+      for (int j = 0; j < g.regions && !STOPPED(); ++j) {
+        const int k = order[j], of = image_of(regions + 5 * (long long)k, 5, g.batch);
+        if (max(of, 0) != image) continue;  // what lies in no image becomes 0
+        TILE_LOOP(bin, c, count * bins, SLAB) averages[bin * SLAB + c] = 0;
+        BARRIER();
+        const Grid grid = region_of(regions, k, g).grid;
+        const auto add_samples = [&](int first, int some, const Touched* touched) {
+          TILE_LOOP(t, u, some, count * GROUPS) {
+            const int s = u / GROUPS, group = u % GROUPS;
+            const Touched &y = touched[2 * t], &x = touched[2 * t + 1];
+            const Real times = (mask ? Real(mask[(long long)k * bins + first + t]) : Real(1)) / (grid.rows * grid.columns);
+            Lanes sum = {};
+            for (int e = 0; e < y.count; ++e) {
+              const Real* row = maps + ((long long)s * area + y.at[e] * width) * SLAB;
+              Lanes across = {};
+              for (int f = 0; f < x.count; ++f) across += x.weight[f] * lanes(row, x.at[f], group);
+              sum += y.weight[e] * across;
+            }
+            lanes(averages, s * bins + first + t, group) += times * sum;
+          }
+        };
+        if (of >= 0) walk(regions, offset, k, g, gamma, add_samples);
+        for (int s = 0; s < count; ++s) {
+          const int channel = (begin + s) * SLAB;
+          Store* out = top + ((long long)k * channels + channel) * bins;
+          turn(averages + s * bins * SLAB, SLAB, out, bins, bins, min(SLAB, channels - channel));
+        }
+        BARRIER();
+      }
+    }
+  }
 }
 
 // Adds a bin's gradient to the pixels of rows that the threads of a block share, a thread for each row and group.

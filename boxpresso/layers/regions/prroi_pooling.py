@@ -56,10 +56,6 @@ class PrROIPooling(
     kernels = Kernels("prroi_pooling.cu")
     adaptive_share = 0.6  # beside its entries stand their slots
 
-    @property
-    def dense(self) -> bool:
-        return True
-
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.prroi_pooling_param
         self.setup_bins(p.pooled_h, p.pooled_w, p.spatial_scale)

@@ -143,10 +143,6 @@ class ROIAlign(
         self.aligned, self.max, self.ratio, self.pad_ratio = True, False, 1, p.pad_ratio
         self.separable = True
 
-    @property
-    def dense(self) -> bool:
-        return not self.max and self.ratio <= 0
-
     def entries(self, size: int, bins: int) -> int:
         """Entries that an axis of `size` pixels needs at most: two for each pixel of a bin; neighbours share pixels."""
         by_pixel = 2 * (size + 1 + 3 * bins)

@@ -4,6 +4,11 @@
 #include "wide.h"
 
 constexpr int BINS = 64;          // of a region, whose maxima a block keeps before it stores them plane by plane
+#if defined(__CUDACC__)
+constexpr int ABREAST = 1;
+#else
+constexpr int ABREAST = 4;  // pixels whose maxima are taken apart: one that waits for the one before would take as long as all
+#endif
 constexpr int LINE_PIXELS = 256;  // that a GPU's block brings into a slab
 
 // Where bin p of an axis begins and ends. Products as p * (length / bins) in Real: other ways to write them give other bins
@@ -41,131 +46,111 @@ KERNEL roi_pooling_bins(int n, const Real* regions, int* image, int* bins, Real 
   }
 }
 
-// maps (B, area, C) to slabs, a block for `pixels` pixels of one; WIDE numbers at a time, where both lie so.
-KERNEL roi_pooling_pack_lines(int n, const Store* maps, Real* slabs, int channels, int area, int pixels) {
-  BLOCK_LOOP(b, n) {
-    const int parts = max((area + pixels - 1) / pixels, 1), slab = b / parts, first = (b - slab * parts) * pixels;
-    const int image = slab / slabs_of(channels), channel = (slab - image * slabs_of(channels)) * SLAB;
-    const int count = min(SLAB, channels - channel), some = min(pixels, area - first);
-    const Store* from = maps + ((long long)image * area + first) * channels + channel;
-    Real* to = slabs + ((long long)slab * area + first) * SLAB;
-    if (sizeof(Store) == sizeof(Real) && count == SLAB && channels % WIDE == 0 && (unsigned long long)maps % sizeof(Wide) == 0) {
-      TILE_LOOP(pixel, share, some, SHARES)
-        *(Wide*)(to + (long long)pixel * SLAB + share * WIDE) = *(const Wide*)(from + (long long)pixel * channels + share * WIDE);
-    } else if (count == SLAB) {
-      TILE_LOOP(pixel, c, some, SLAB) to[(long long)pixel * SLAB + c] = Real(from[(long long)pixel * channels + c]);
-    } else {
-      TILE_LOOP(pixel, c, some, SLAB)
-        to[(long long)pixel * SLAB + c] = c < count ? Real(from[(long long)pixel * channels + c]) : Real(0);
-    }
-  }
-}
-
-struct Largest {
-  Lanes value;   // 0 for an empty bin
-  Places place;  // in the map, the first of equals; -1 for an empty bin and where all is NaN
-};
-
-// The walker: one bin of a region in some lanes of a slab.
-DEVICE Largest largest(const Real* slab, int width, const Box& box, int group) {
-  Largest result = {Lanes{}, Places{} - 1};
-  if (box.top >= box.bottom || box.left >= box.right) return result;
-  result.value -= REAL_MAX;
-  for (int y = box.top; y < box.bottom; ++y)
-    for (int x = box.left; x < box.right; ++x) {
-      const Lanes value = lanes(slab, y * width + x, group);
-      const auto more = value > result.value;
-      result.value = more ? value : result.value;
-      result.place = more ? Places{} + (y * width + x) : result.place;
-    }
-  return result;
-}
-
-// One number of each lane, `step` apart.
-template <class To, class Value>
-DEVICE void put(To* to, int step, int count, const Value& value) {
-  if (step == 1 && count == LANES) {
-    for (int i = 0; i < LANES; ++i) to[i] = lane(value, i);
+// Pixels `first` to first + some - 1 of slab number `slab` of maps (B, area, C) to (area, SLAB); WIDE numbers at a time, where both lie so.
+DEVICE void fill_lines(int slab, const Store* maps, Real* to, int channels, int area, int first, int some) {
+  const int image = slab / slabs_of(channels), channel = (slab - image * slabs_of(channels)) * SLAB;
+  const int count = min(SLAB, channels - channel);
+  const Store* from = maps + ((long long)image * area + first) * channels + channel;
+  to += (long long)first * SLAB;
+  if (sizeof(Store) == sizeof(Real) && count == SLAB && channels % WIDE == 0 && (unsigned long long)maps % sizeof(Wide) == 0) {
+    TILE_LOOP(pixel, share, some, SHARES)
+      *(Wide*)(to + (long long)pixel * SLAB + share * WIDE) = *(const Wide*)(from + (long long)pixel * channels + share * WIDE);
+  } else if (count == SLAB) {
+    TILE_LOOP(pixel, c, some, SLAB) to[(long long)pixel * SLAB + c] = Real(from[(long long)pixel * channels + c]);
   } else {
-    for (int i = 0; i < count; ++i) to[i * step] = lane(value, i);
+    TILE_LOOP(pixel, c, some, SLAB)
+      to[(long long)pixel * SLAB + c] = c < count ? Real(from[(long long)pixel * channels + c]) : Real(0);
   }
 }
 
-// A block owns a region in a slab, on the host. top and places: (K, channels, bins), or (K, bins, channels) where channels_last; which of
-// them are wanted, the values, the places or both, `values` and `argmax` say.
-KERNEL roi_pooling_forward(int n, const Real* slabs, const int* image, const int* bins, Store* top, int* places, int values,
-                           int argmax, int channels_last, Geometry g) {
-  const int regions = g.regions, channels = g.channels, area = g.height * g.width, width = g.width;
-  const int pooled_height = g.pooled_height, pooled_width = g.pooled_width;
+// maps (B, area, C) to slabs, for a GPU: a block for LINE_PIXELS pixels of one.
+KERNEL roi_pooling_pack_lines(int n, const Store* maps, Real* slabs, int channels, int area) {
   BLOCK_LOOP(b, n) {
-    const Pooled pooled = {pooled_height, pooled_width};
-    const int s = b / regions, k = b - s * regions, cells = pooled.cells();
-    const Real* slab = slabs + ((long long)max(image[k], 0) * slabs_of(channels) + s) * area * SLAB;
-    const int step = channels_last ? 1 : cells;
-    TILE_LOOP(ph, t, pooled_height, pooled_width * GROUPS) {
-      const int pw = t / GROUPS, group = t % GROUPS, bin = ph * pooled_width + pw;
-      const int channel = s * SLAB + group * LANES, count = min(LANES, channels - channel);
-      const long long at = (long long)k * channels * cells + (channels_last ? bin * channels + channel : channel * cells + bin);
+    const int parts = max((area + LINE_PIXELS - 1) / LINE_PIXELS, 1), slab = b / parts, first = (b - slab * parts) * LINE_PIXELS;
+    fill_lines(slab, maps, slabs + (long long)slab * area * SLAB, channels, area, first, min(LINE_PIXELS, area - first));
+  }
+}
+
+// The walker: visit(pixel, i) for the pixels of a bin in order, i < ABREAST; a row's last pixel is visited as often as fills it up.
+template <int abreast, class Visit>
+DEVICE void walk(int width, const Box& box, Visit visit) {
+  for (int y = box.top; y < box.bottom; ++y)
+    for (int x = box.left; x < box.right; x += abreast)
+      for (int i = 0; i < abreast; ++i) visit(y * width + (abreast == 1 ? x : min(x + i, box.right - 1)), i);
+}
+
+// All bins of region k in slab s, which has the map at `slab`, some at a time: `most` and `place`, SHARED, have room for BINS. top and
+// places: (K, channels, bins), or (K, bins, channels) where channels_last; which of them are wanted, the values, the places or both,
+// `values` and `argmax` say. An empty bin has the value 0 and the place -1, and so has one where all is NaN.
+DEVICE void put_maxima(const Real* slab, const int* bins, int k, int s, Store* top, int* places, int values, int argmax, int channels_last,
+                       Wide* most, int* place, const Geometry& g) {
+  const int channels = g.channels, width = g.width, count = min(SLAB, channels - s * SLAB);
+  const Pooled pooled = pooled_of(g);
+  const int cells = pooled.cells();
+  const bool at_once = channels_last && SHARES == 1 && count == SLAB;  // stores lie far apart: between them maxima are found
+  for (int first = 0; first < cells; first += BINS) {
+    const int some = min(BINS, cells - first);
+    const long long out = channels_last ? ((long long)k * cells + first) * channels + s * SLAB
+                                        : ((long long)k * channels + s * SLAB) * cells + first;
+    TILE_LOOP(i, share, some, SHARES) {
+      const int ph = (first + i) / pooled.width, pw = first + i - ph * pooled.width;
       const Box box = box_of(bins, pooled, k, ph, pw);
+      const bool empty = box.top >= box.bottom || box.left >= box.right;
+      Wide largest[ABREAST];
+      for (int j = 0; j < ABREAST; ++j) largest[j] = wide_of(empty ? Real(0) : -REAL_MAX);
       if (argmax) {
-        const Largest most = largest(slab, width, box, group);
-        put(places + at, step, count, most.place);
-        if (values) put(top + at, step, count, most.value);
+        WidePlaces at = places_of(-1);
+        walk<1>(width, box, [&](int pixel, int) { take_larger(largest[0], at, wide(slab, pixel, share), places_of(pixel)); });
+        for (int c = 0; c < WIDE; ++c) place[i * STAGE_ROW + share * WIDE + c] = lane(at, c);
       } else {
-        put(top + at, step, count, largest(slab, width, box, group).value);  // a shorter loop: nobody asks for the place
+        walk<ABREAST>(width, box, [&](int pixel, int j) { take_larger(largest[j], wide(slab, pixel, share)); });
+        for (int j = 1; j < ABREAST; ++j) take_larger(largest[0], largest[j]);
       }
+      if (at_once && values)
+        for (int c = 0; c < WIDE; ++c) top[out + (long long)i * channels + c] = lane(largest[0], c);
+      else staged(most, i, share) = largest[0];
+    }
+    BARRIER();
+    if (channels_last) {
+      const Real* from = (const Real*)most;
+      if (values && !at_once) TILE_LOOP(i, c, some, count) top[out + (long long)i * channels + c] = from[i * STAGE_ROW + c];
+      if (argmax) TILE_LOOP(i, c, some, count) places[out + (long long)i * channels + c] = place[i * STAGE_ROW + c];
+    } else {
+      if (values) empty_stage(most, top + out, channels - s * SLAB, cells, some);
+      if (argmax) TILE_LOOP(c, i, count, some) places[out + (long long)c * cells + i] = place[i * STAGE_ROW + c];
+    }
+    BARRIER();
+  }
+}
+
+// A block takes one slab of an image after another into its room (n, area, SLAB), and there that image's regions.
+KERNEL roi_pooling_forward(int n, const Store* features, Real* room, const int* image, const int* bins, Store* top, int* places,
+                           int values, int argmax, int channels_last, Geometry g) {
+  const int area = g.height * g.width, slabs = slabs_of(g.channels);
+  BLOCK_LOOP(b, n) {
+    SHARED Wide most[stage_of(BINS)];
+    SHARED int place[BINS * STAGE_ROW];
+    Real* slab = room + (long long)b * area * SLAB;
+    for (int i = b; i < g.batch * slabs; i += n) {
+      if (channels_last) fill_lines(i, features, slab, g.channels, area, 0, area);
+      else fill_slab(i, features, slab, g.channels, area, 0, area);
+      BARRIER();
+      for (int k = 0; k < g.regions && !STOPPED(); ++k)
+        if (max(image[k], 0) == i / slabs)  // what lies in no image has empty bins
+          put_maxima(slab, bins, k, i % slabs, top, places, values, argmax, channels_last, most, place, g);
     }
   }
 }
 
-// The walker of a GPU: visit(value, place) for the pixels of a bin in a share of a slab, in order.
-template <class Visit>
-DEVICE void walk(const Real* slab, int width, const Box& box, int share, Visit visit) {
-  for (int y = box.top; y < box.bottom; ++y) {
-    const int line = y * width;
-    for (int x = box.left; x < box.right; ++x) visit(wide(slab, line + x, share), line + x);
-  }
-}
-
-// The same for a GPU: a thread takes WIDE channels of a bin.
+// The same of all maps in slabs (B * slabs_of(C), area, SLAB), for a GPU: a block owns a region in a slab.
 KERNEL roi_pooling_forward_packed(int n, const Real* slabs, const int* image, const int* bins, Store* top, int* places, int values,
                                   int argmax, int channels_last, Geometry g) {
-  const int channels = g.channels, width = g.width;
   BLOCK_LOOP(b, n) {
-    SHARED Wide largest[stage_of(BINS)];
-    SHARED int largest_at[BINS * STAGE_ROW];
-    const Pooled pooled = pooled_of(g);
-    const int s = b / g.regions, k = b - s * g.regions, cells = pooled.cells(), count = min(SLAB, channels - s * SLAB);
-    const Real* slab = slabs + ((long long)max(image[k], 0) * slabs_of(channels) + s) * g.height * width * SLAB;
-    for (int first = 0; first < cells; first += BINS) {
-      const int some = min(BINS, cells - first);
-      TILE_LOOP(i, share, some, SHARES) {
-        const int ph = (first + i) / pooled.width, pw = first + i - ph * pooled.width;
-        const Box box = box_of(bins, pooled, k, ph, pw);
-        const bool empty = box.top >= box.bottom || box.left >= box.right;
-        Wide most = wide_of(empty ? Real(0) : -REAL_MAX);
-        if (argmax) {
-          WidePlaces place = places_of(-1);
-          walk(slab, width, box, share, [&](const Wide& value, int at) { take_larger(most, place, value, places_of(at)); });
-          for (int c = 0; c < WIDE; ++c) largest_at[i * STAGE_ROW + share * WIDE + c] = lane(place, c);
-        } else {
-          walk(slab, width, box, share, [&](const Wide& value, int) { take_larger(most, value); });
-        }
-        staged(largest, i, share) = most;
-      }
-      BARRIER();
-      const long long out = channels_last ? ((long long)k * cells + first) * channels + s * SLAB
-                                          : ((long long)k * channels + s * SLAB) * cells + first;
-      if (channels_last) {
-        const Real* from = (const Real*)largest;
-        if (values) TILE_LOOP(i, c, some, count) top[out + (long long)i * channels + c] = from[i * STAGE_ROW + c];
-        if (argmax) TILE_LOOP(i, c, some, count) places[out + (long long)i * channels + c] = largest_at[i * STAGE_ROW + c];
-      } else {
-        if (values) empty_stage(largest, top + out, channels - s * SLAB, cells, some);
-        if (argmax) TILE_LOOP(c, i, count, some) places[out + (long long)c * cells + i] = largest_at[i * STAGE_ROW + c];
-      }
-      BARRIER();
-    }
+    SHARED Wide most[stage_of(BINS)];
+    SHARED int place[BINS * STAGE_ROW];
+    const int s = b / g.regions, k = b - s * g.regions;
+    const Real* slab = slabs + ((long long)max(image[k], 0) * slabs_of(g.channels) + s) * g.height * g.width * SLAB;
+    put_maxima(slab, bins, k, s, top, places, values, argmax, channels_last, most, place, g);
   }
 }
 

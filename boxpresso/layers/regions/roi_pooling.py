@@ -92,7 +92,8 @@ class ROIPooling(
         for blob in top:
             blob.reshape(self.regions, *pooled)
         self.count, area = -(-self.channels // self.slab), math.prod(self.size)
-        self.slabs = self.scratch("slabs", (self.batch, self.count, area, self.slab))
+        slabs = self.batch * self.count
+        self.slabs = self.scratch("slabs", (slabs if self.packed else min(self.device.workers, slabs), area, self.slab))
         self.image, self.bins = self.tables()
         self.geometry = self.kernels.struct("Geometry", **self.fields)
 
@@ -117,18 +118,21 @@ class ROIPooling(
         """The largest numbers, into `top`, their places, into `self.places`, or both."""
         if argmax and self.places.shape != top.shape:
             self.places = self.device.empty(top.shape, np.int32)
-        if self.last:
-            area = math.prod(self.size)
-            pixels = self.kernels.constants["LINE_PIXELS"] if self.packed else max(area, 1)
-            blocks = self.batch * self.count * -(-area // pixels)
-            self.kernels.roi_pooling_pack_lines(blocks, features, self.slabs, self.channels, area, pixels)
+        kernels, slabs, tables = self.kernels, self.slabs, (self.image, self.bins)
+        into = top.data if values else self.none, self.places, values, argmax, self.last, self.geometry
+        if self.batch == 0:
+            top.data.fill(0) if values else None
+            self.places.fill(-1)
+        elif not self.packed:
+            kernels.roi_pooling_forward(slabs.shape[0], features, slabs, *tables, *into)
         else:
-            self.pack_slabs(features, self.slabs)
-        kernels = self.kernels
-        (kernels.roi_pooling_forward_packed if self.packed else kernels.roi_pooling_forward)(
-            self.count * self.regions, self.slabs, self.image, self.bins, top.data if values else self.none, self.places,
-            values, argmax, self.last, self.geometry,
-        )  # fmt: skip
+            area = math.prod(self.size)
+            if self.last:
+                parts = -(-area // kernels.constants["LINE_PIXELS"])
+                kernels.roi_pooling_pack_lines(slabs.shape[0] * parts, features, slabs, self.channels, area)
+            else:
+                self.pack_slabs(features, slabs)
+            kernels.roi_pooling_forward_packed(self.count * self.regions, slabs, *tables, *into)
 
     def repeats(self) -> bool:
         return self.regions > 0 and self.batch > 0 and self.real == self.dtype

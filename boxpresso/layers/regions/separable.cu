@@ -193,46 +193,6 @@ KERNEL separable_forward_slabs(int n, const Store* features, const int* order, c
   }
 }
 
-// And back, y's lists by pixel: a thread owns a row of the region, so that each number has one owner and one order.
-KERNEL separable_backward_slabs(int n, const Store* top_diff, const int* order, const int* head, const Real* inverse,
-                                const int* index, const Real* weight, const int* pixel_index, const Real* pixel_weight,
-                                Real* room, Store* diff, ListGeometry g) {
-  const int regions = g.regions, batch = g.batch, channels = g.channels, height = g.height, width = g.width;
-  const int pooled_height = g.pooled_height, pooled_width = g.pooled_width;
-  BLOCK_LOOP(b, n) {
-    const int area = height * width, bins = pooled_height * pooled_width, slabs = slabs_of(channels);
-    Real *slab = room + (long long)b * (area + bins) * SLAB, *given = slab + (long long)area * SLAB;
-    for (int i = b; i < batch * slabs; i += n) {
-      const int image = i / slabs, channel = (i - image * slabs) * SLAB;
-      TILE_LOOP(row, c, height, width * SLAB) slab[(long long)row * width * SLAB + c] = 0;
-      for (int j = 0; j < regions && !STOPPED(); ++j) {
-        const int k = order[j];
-        if (head[5 * k] != image) continue;
-        const Axis y = axis_by_pixel(k, 0, head, pixel_index, pixel_weight, g);
-        const Axis x = axis_by_bin(k, 1, head, index, weight, g);
-        const Store* from = top_diff + ((long long)k * channels + channel) * bins;
-        turn(from, bins, given, SLAB, min(SLAB, channels - channel), bins);
-        BARRIER();
-        TILE_LOOP(row, group, y.length, GROUPS) {
-          if (y.start[row] == y.start[row + 1]) continue;
-          Real* out = slab + (long long)(y.first + row) * width * SLAB;
-          for (int pw = 0; pw < pooled_width; ++pw) {
-            Lanes share = {};
-            for (int e = y.start[row]; e < y.start[row + 1]; ++e)
-              share += y.weight[e] * lanes(given, y.at[e] * pooled_width + pw, group);
-            share *= inverse[k];
-            for (int f = x.start[pw]; f < x.start[pw + 1]; ++f) lanes(out, x.at[f], group) += x.weight[f] * share;
-          }
-        }
-        BARRIER();
-      }
-      BARRIER();
-      empty_slab(i, slab, diff, channels, area);
-      BARRIER();
-    }
-  }
-}
-
 // The lists by bin of a region, and how their weights change.
 struct Moving {
   Axis y, x;
@@ -311,110 +271,81 @@ KERNEL separable_moves(int n, const Store* features, const Store* top_diff, cons
   }
 }
 
-// The same where many regions share a map, for the host, as separable_forward_slabs().
-KERNEL separable_moves_slabs(int n, const Store* features, const Store* top_diff, const int* order, const int* head,
-                             const Real* inverse, const int* index, const Real* weight, Real* room, Real* parts,
-                             ListGeometry g) {
-  const int channels = g.channels, width = g.width, area = g.height * width, bins = g.pooled_height * g.pooled_width;
-  BLOCK_LOOP(b, n) {
-    SHARED Lanes total[4][GROUPS];
-    const int slabs = slabs_of(channels);
-    Real *slab = room + (long long)b * (area + bins) * SLAB, *given = slab + (long long)area * SLAB;
-    for (int i = b; i < g.batch * slabs; i += n) {
-      const int image = i / slabs, s = i - image * slabs, some = min(SLAB, channels - s * SLAB);
-      fill_slab(i, features, slab, channels, area, 0, area);
-      TILE_LOOP(bin, c, bins, SLAB - some) given[(long long)bin * SLAB + some + c] = 0;
-      BARRIER();
-      for (int j = 0; j < g.regions && !STOPPED(); ++j) {
-        const int k = order[j];
-        if (max(head[5 * k], 0) != image) continue;  // what lies in no image has empty lists
-        const Moving m = moving_of(k, head, index, weight, g);
-        turn(top_diff + ((long long)k * channels + s * SLAB) * bins, bins, given, SLAB, some, bins);
-        BARRIER();
-        THREAD_LOOP(group, GROUPS) {
-          Lanes sum[4] = {};
-          for (int bin = 0; bin < bins; ++bin) {
-            const int ph = bin / g.pooled_width;
-            add_moves(m, ph, bin - ph * g.pooled_width, lanes(given, bin, group), sum,
-                      [&](int y, int x) { return lanes(slab, y * width + x, group); });
-          }
-          for (int t = 0; t < 4; ++t) total[t][group] = sum[t] * inverse[k];
-        }
-        BARRIER();
-        THREAD_LOOP(t, 4) {
-          Real sum = 0;
-          for (int group = 0; group < GROUPS; ++group) sum += sum_of_lanes(total[t][group]);
-          parts[4 * ((long long)s * g.regions + k) + t] = sum;
-        }
-        BARRIER();
-      }
-    }
-  }
-}
-
 constexpr int BESIDE = 4;  // columns that a thread takes together
 constexpr int BAND = 64;   // rows of a map
 
-// What a thread of the host keeps of a region whose lists name all pixels of its bins: lanes of rows of the map.
-struct Dense {
-  Real *line, *column, *dots;  // a column each; the last: an entry of y each
+// What a block keeps of a region: lanes of rows of the map, and which columns of it bins name, in order.
+struct Kept {
+  Real *line, *sums, *dots;  // a column each; the last: an entry of y each
+  int *named, *column;       // of each column, whether it is
 };
 
-// Entries first to end - 1 of y in `count` columns from x on: their gradient to map, and to column and dots the sums of the values by
-// the rows' weights, and of each row's values by the bins' gradient. map and values begin at row `top`.
+// How many columns bins name.
+DEVICE int name_columns(const Axis& x, int bins, const Kept& kept) {
+  int count = 0;
+  for (int at = x.first; at < x.first + x.length; ++at) kept.named[at] = 0;
+  for (int f = x.start[0]; f < x.start[bins]; ++f) kept.named[x.at[f]] = 1;
+  for (int at = x.first; at < x.first + x.length; ++at)
+    if (kept.named[at]) kept.column[count++] = at;
+  return count;
+}
+
+// Entries first to end - 1 of y in `count` columns: their gradient to map, and to sums and dots the sums of the values by the rows'
+// weights, and of each row's values by the bins' gradient. map and values begin at row `top`.
 template <int count, bool ADD, bool MOVE>
-DEVICE void columns_back(const Axis& y, int first, int end, int top, int x, int width, int group, const Dense& d, Real* map,
-                         const Real* values) {
+DEVICE void columns_back(const Axis& y, int first, int end, int top, const int* column, int width, int group, const Kept& kept,
+                         Real* map, const Real* values) {
   Lanes gradient[count], sum[count] = {};
-  for (int i = 0; i < count; ++i) gradient[i] = lanes(d.line, x + i, group);
+  for (int i = 0; i < count; ++i) gradient[i] = lanes(kept.line, column[i], group);
   for (int e = first; e < end; ++e) {
-    const int at = (y.at[e] - top) * width + x;
+    const int row = (y.at[e] - top) * width;
     const Real weight = y.weight[e];
     Lanes dot = {};
     for (int i = 0; i < count; ++i) {
-      if (ADD) lanes(map, at + i, group) += weight * gradient[i];
+      if (ADD) lanes(map, row + column[i], group) += weight * gradient[i];
       if (MOVE) {
-        const Lanes value = lanes(values, at + i, group);
+        const Lanes value = lanes(values, row + column[i], group);
         sum[i] += weight * value;
         dot += gradient[i] * value;
       }
     }
-    if (MOVE) lanes(d.dots, e - first, group) += dot;
+    if (MOVE) lanes(kept.dots, e - first, group) += dot;
   }
-  for (int i = 0; MOVE && i < count; ++i) lanes(d.column, x + i, group) = sum[i];
+  for (int i = 0; MOVE && i < count; ++i) lanes(kept.sums, column[i], group) = sum[i];
 }
 
 // Both gradients of rows top to bottom of a region in a slab: adds to map, and to sum[4] as add_moves(). given: (bins, SLAB).
 template <bool ADD, bool MOVE>
-DEVICE void region_back(const Moving& m, const Real* given, Real inverse, int top, int bottom, int group, const Dense& d, Real* map,
-                        const Real* values, Lanes* sum, const ListGeometry& g) {
+DEVICE void region_back(const Moving& m, const Real* given, Real inverse, int top, int bottom, int columns, int group, const Kept& kept,
+                        Real* map, const Real* values, Lanes* sum, const ListGeometry& g) {
   const Axis &y = m.y, &x = m.x;
-  const int left = x.first, right = x.first + x.length;
   for (int ph = 0; ph < g.pooled_height; ++ph) {
     int first = y.start[ph], end = y.start[ph + 1];
     while (first < end && y.at[first] < top) ++first;
     while (first < end && y.at[end - 1] >= bottom) --end;
     if (first == end) continue;
-    for (int at = left; at < right; ++at) lanes(d.line, at, group) = Lanes{};
+    for (int i = 0; i < columns; ++i) lanes(kept.line, kept.column[i], group) = Lanes{};
     for (int pw = 0; pw < g.pooled_width; ++pw) {
       const Lanes gradient = lanes(given, ph * g.pooled_width + pw, group) * inverse;
-      for (int f = x.start[pw]; f < x.start[pw + 1]; ++f) lanes(d.line, x.at[f], group) += x.weight[f] * gradient;
+      for (int f = x.start[pw]; f < x.start[pw + 1]; ++f) lanes(kept.line, x.at[f], group) += x.weight[f] * gradient;
     }
     if (MOVE)
-      for (int e = 0; e < end - first; ++e) lanes(d.dots, e, group) = Lanes{};
-    int at = left;
-    for (; at + BESIDE <= right; at += BESIDE) columns_back<BESIDE, ADD, MOVE>(y, first, end, top, at, g.width, group, d, map, values);
-    for (; at < right; ++at) columns_back<1, ADD, MOVE>(y, first, end, top, at, g.width, group, d, map, values);
+      for (int e = 0; e < end - first; ++e) lanes(kept.dots, e, group) = Lanes{};
+    const int* column = kept.column;
+    for (; column + BESIDE <= kept.column + columns; column += BESIDE)
+      columns_back<BESIDE, ADD, MOVE>(y, first, end, top, column, g.width, group, kept, map, values);
+    for (; column < kept.column + columns; ++column)
+      columns_back<1, ADD, MOVE>(y, first, end, top, column, g.width, group, kept, map, values);
     if (!MOVE) continue;
     for (int e = first; e < end; ++e) {
-      const Lanes dot = lanes(d.dots, e - first, group);
+      const Lanes dot = lanes(kept.dots, e - first, group);
       sum[0] += m.slope_y[e] * dot;
       sum[1] += m.lever_y[e] * dot;
     }
     for (int pw = 0; pw < g.pooled_width; ++pw) {
       Lanes slope = {}, lever = {};
       for (int f = x.start[pw]; f < x.start[pw + 1]; ++f) {
-        const Lanes column = lanes(d.column, x.at[f], group);
+        const Lanes column = lanes(kept.sums, x.at[f], group);
         slope += m.slope_x[f] * column;
         lever += m.lever_x[f] * column;
       }
@@ -425,19 +356,21 @@ DEVICE void region_back(const Moving& m, const Real* given, Real inverse, int to
   }
 }
 
-// Both gradients in one walk, where bins have all pixels that they reach over, for the host; either of diff and parts may be null. A block
+// Both gradients in one walk, where many regions share a map, for the host; either of diff and parts may be null. A block
 // takes one slab of an image after another, and of that BAND rows after others, so that they stay in the nearest cache; there the regions
-// of that image in `order`. room: (n, (2 BAND + 2) width + regions (bins + 4) + room_y, SLAB).
+// of that image in `order`. room: (n, (2 BAND + 3) width + APART + regions (bins + 4) + room_y, SLAB).
 KERNEL separable_both_slabs(int n, const Store* top_diff, const Store* features, const int* order, const int* head,
                             const Real* inverse, const int* index, const Real* weight, Real* room, Store* diff, Real* parts,
                             ListGeometry g) {
   const int channels = g.channels, width = g.width, area = g.height * width, bins = g.pooled_height * g.pooled_width;
   const int band = BAND * width, slabs = slabs_of(channels);
   BLOCK_LOOP(b, n) {
-    Real* map = room + (long long)b * (2 * band + 2 * width + (long long)g.regions * (bins + 4) + g.room_y) * SLAB;
-    Real *values = map + (long long)band * SLAB, *line = values + (long long)band * SLAB;
-    const Dense dense = {line, line + (long long)width * SLAB, line + 2ll * width * SLAB};
-    Real *given = dense.dots + (long long)g.room_y * SLAB, *totals = given + (long long)g.regions * bins * SLAB;
+    SHARED int columns;
+    Real* map = room + (long long)b * (2 * band + APART + 3 * width + (long long)g.regions * (bins + 4) + g.room_y) * SLAB;
+    Real *values = map + (long long)(band + APART) * SLAB, *line = values + (long long)band * SLAB;
+    int* named = (int*)(line + 2ll * width * SLAB);
+    const Kept kept = {line, line + (long long)width * SLAB, line + 3ll * width * SLAB, named, named + width};
+    Real *given = kept.dots + (long long)g.room_y * SLAB, *totals = given + (long long)g.regions * bins * SLAB;
     for (int i = b; i < g.batch * slabs; i += n) {
       const int image = i / slabs, s = i - image * slabs, some = min(SLAB, channels - s * SLAB);
       const long long plane = ((long long)image * channels + s * SLAB) * area;
@@ -461,11 +394,13 @@ KERNEL separable_both_slabs(int n, const Store* top_diff, const Store* features,
           if (head[5 * k] != image || head[5 * k + 1] >= top + rows || head[5 * k + 1] + head[5 * k + 2] <= top) continue;
           const Moving m = moving_of(k, head, index, weight, g);
           const Real* own = given + (long long)k * bins * SLAB;
+          THREAD_LOOP(one, 1) columns = name_columns(m.x, g.pooled_width, kept);
+          BARRIER();
           THREAD_LOOP(group, GROUPS) {
             Lanes sum[4] = {};
-            if (!parts) region_back<true, false>(m, own, inverse[k], top, top + rows, group, dense, map, values, sum, g);
-            else if (!diff) region_back<false, true>(m, own, inverse[k], top, top + rows, group, dense, map, values, sum, g);
-            else region_back<true, true>(m, own, inverse[k], top, top + rows, group, dense, map, values, sum, g);
+            if (!parts) region_back<true, false>(m, own, inverse[k], top, top + rows, columns, group, kept, map, values, sum, g);
+            else if (!diff) region_back<false, true>(m, own, inverse[k], top, top + rows, columns, group, kept, map, values, sum, g);
+            else region_back<true, true>(m, own, inverse[k], top, top + rows, columns, group, kept, map, values, sum, g);
             for (int t = 0; t < 4; ++t) lanes(totals, 4 * k + t, group) += sum[t];
           }
           BARRIER();

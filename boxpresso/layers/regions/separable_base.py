@@ -34,9 +34,6 @@ SINGLE = Way(
 PACKED = Way(
     "packed", "many regions share a map: a GPU has all maps in slabs first, and a block for each region and some slabs"
 )
-DENSE = Way(
-    "dense", "as slabs, and bins take all pixels that they reach over: both gradients are made in one walk along rows"
-)
 TILES = Way(
     "tiles", "a GPU needs thousands of blocks that share nothing: each owns a tile, and lists say what its pixels get"
 )
@@ -55,11 +52,6 @@ class Separable(Listed):
     singles = Kernels("separable_single.cu")
     with_tables = True
     adaptive_share = 1.0  # one entry for a bin and a pixel
-
-    @property
-    def dense(self) -> bool:
-        """Whether bins take all pixels that they reach over."""
-        return False
 
     @property
     def single(self) -> bool:
@@ -110,9 +102,7 @@ class Separable(Listed):
             return SLABS  # a column of bins outgrows a block's strip
         if not many:
             return PLANES
-        if backward:
-            return DENSE if self.dense else SLABS
-        return PACKED if self.packed else SLABS
+        return PACKED if self.packed and not backward else SLABS
 
     def room(self) -> AnyArray:
         """Room for slabs, each with the bins of a region: on the CPU one for each worker, which stays in its core's cache."""
@@ -122,12 +112,12 @@ class Separable(Listed):
         pixels = self.size[0] * self.size[1] + self.pooled[0] * self.pooled[1]
         return self.scratch("room", (at_once, pixels, slab))
 
-    def dense_room(self) -> AnyArray:
+    def bands_room(self) -> AnyArray:
         """Room for a worker's bands of a slab, and for its regions' gradients."""
         of, bins = self.walks.constants, self.pooled[0] * self.pooled[1]
         at_once = min(self.device.workers, self.batch * self.channel_slabs)
-        pixels = (2 * of["BAND"] + 2) * self.size[1] + self.regions * (bins + 4) + self.rooms[0]
-        return self.scratch("dense room", (at_once, pixels, of["SLAB"]))
+        pixels = of["APART"] + (2 * of["BAND"] + 3) * self.size[1] + self.regions * (bins + 4) + self.rooms[0]
+        return self.scratch("bands", (at_once, pixels, of["SLAB"]))
 
     def packed_room(self) -> AnyArray:
         """Room for all maps in slabs."""
@@ -135,16 +125,16 @@ class Separable(Listed):
         return self.scratch("slabs", (self.batch * self.channel_slabs, area, self.walks.constants["SLAB"]))
 
     def take_scratch(self, bottom: Sequence[Blob], backward: bool) -> None:
-        ways = [self.way(), *([self.way(True)] if backward else [])]
-        if SLABS in ways:
+        way, back = self.way(), self.way(True) if backward else None
+        if way is SLABS:
             self.room()
-        if DENSE in ways:
-            self.dense_room()
-        if PACKED in ways:
+        if way is PACKED:
             self.packed_room()
-        if backward and ways[1] is not SINGLE:
+        if back is SLABS:
+            self.bands_room()
+        if back is PLANES or back is TILES:
             self.by_pixel()
-        if TILES in ways:
+        if back is TILES:
             self.lists(True), self.by_pixel(True)
             self.table_room(self.lists_room()[2].shape[0])
 
@@ -202,7 +192,7 @@ class Separable(Listed):
                 region_diff.fill(0)
         elif way is TILES:
             self.gradients_in_tiles(top_diff, features, rows, diff, region_diff)
-        elif way is DENSE:
+        elif way is SLABS:
             self.both_gradients(top_diff, features, rows, diff, region_diff)
         else:
             if diff is not None:
@@ -219,7 +209,7 @@ class Separable(Listed):
         region_diff: AnyArray | None,
     ) -> None:
         """Those of `gradients`, in one walk."""
-        room, moves = self.dense_room(), region_diff is not None
+        room, moves = self.bands_room(), region_diff is not None
         lists = self.lists(True) if moves else self.by_bin
         parts = self.scratch("parts", (self.channel_slabs, self.regions, 4)) if moves else None
         self.make_lists(rows, lists, moves)
@@ -240,18 +230,11 @@ class Separable(Listed):
                     self.batch * self.channels, top_diff, head, *by_bin, sums, self.geometry
                 )
             return
-        by_pixel = self.turn_lists()
-        if way is SLABS:
-            room, order = self.room(), self.by_place(rows)
-            self.walks.separable_backward_slabs(
-                room.shape[0], top_diff, order, *lists, *by_pixel, room, diff, self.geometry
+        by_pixel, (head, inverse, *_) = self.turn_lists(), lists
+        with self.rounded(diff) as sums:
+            self.walks.separable_backward(
+                self.batch * self.channels, top_diff, head, inverse, *by_pixel, sums, self.geometry
             )
-        else:
-            head, inverse, *_ = lists
-            with self.rounded(diff) as sums:
-                self.walks.separable_backward(
-                    self.batch * self.channels, top_diff, head, inverse, *by_pixel, sums, self.geometry
-                )
 
     def table_room(self, entries: int) -> tuple[AnyArray, AnyArray, int]:
         """Room for the products of entries in tables, for where each entry's is to stand, and how many products it is for."""
@@ -330,11 +313,6 @@ class Separable(Listed):
             head, _, *by_bin = lists
             self.singles.separable_moves_single(
                 count * self.regions, features, top_diff, head, *by_bin, parts, self.geometry
-            )
-        elif way is SLABS:
-            room, order = self.room(), self.by_place(rows)
-            self.walks.separable_moves_slabs(
-                room.shape[0], features, top_diff, order, *lists, room, parts, self.geometry
             )
         else:
             self.walks.separable_moves(count * self.regions, features, top_diff, *lists, None, parts, self.geometry)

@@ -4,7 +4,8 @@
 #pragma once
 #include "columns.h"
 
-constexpr int SLAB = 16;  // channels
+constexpr int SLAB = 16;   // channels
+constexpr int APART = 33;  // pixels between slabs that a core changes in turns: a load waits for a store at its place in another page
 
 // Lanes: the channels of a pixel that a thread takes together, GROUPS times in a slab. Places: an index for each.
 #if defined(__CUDACC__)

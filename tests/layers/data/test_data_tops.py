@@ -43,6 +43,10 @@ DATA = {  # the fields of a data layer, and the shapes of its tops
     "crop_width: 448 crop_height: 440 downsample_rate: 8 downsample_rate: 64 }": [(2, 3, 440, 448), (2, 6, 55, 56), (2, 6, 7, 7)],
     'type: "EvalData" top: "a" top: "b" top: "c" eval_data_param { short_size: 60 long_size: 100 }': [
         (1, 3, 100, 60), (3, 8, 1, 1), (1, 2, 1, 1)],
+    'type: "CPMData" top: "data" top: "label" cpmdata_param { batch_size: 2 } transform_param { stride: 8 crop_size_x: 48 '
+    "crop_size_y: 32 num_parts: 14 put_gaussian: true }": [(2, 4, 32, 48), (2, 30, 4, 6)],
+    'type: "CPMData" top: "data" top: "label" data_param { batch_size: 2 } cpm_transform_param { stride: 8 crop_size_x: 48 '
+    "crop_size_y: 32 num_parts: 56 np_in_lmdb: 17 }": [(2, 3, 32, 48), (2, 114, 4, 6)],
     'type: "Python" top: "data" top: "im_info" top: "gt_boxes" python_param { module: "rotation.rlayer" layer: "RoIDataLayer" }': [
         (1, 3, 576, 960), (1, 3), (3, 6)],
     'type: "Python" top: "data" top: "label" python_param { module: "voc_layers" layer: "SBDDSegDataLayer" }': [
@@ -286,3 +290,75 @@ def test_frames_that_are_channels_stay_so():
     net = Net(parse_net(text), data="shapes", device="cpu", lazy=True)
     assert net.blobs["data"].shape == (2, 12, 8, 8)
     assert net.blobs["c"].shape == (2, 1, 2, 6, 6)
+
+
+PAIR = """layer {{ name: "d" type: "Python" top: "image" top: "words" top: "label" python_param {{ module: "own" layer: "Own" }} }}
+    layer {{ name: "a" type: "Convolution" bottom: "image" top: "a" convolution_param {{ num_output: 4 kernel_size: 3 stride: 4 }} }}
+    layer {{ name: "b" type: "Convolution" bottom: "words" top: "b"
+        convolution_param {{ num_output: 4 kernel_size: {kernel} stride: 2 }} }}
+    layer {{ name: "j" type: "{type}" bottom: "{first}" bottom: "{second}" top: "j" }}"""
+
+
+@pytest.mark.parametrize("type", ["Concat", "Eltwise"])
+@pytest.mark.parametrize("order", [("a", "b"), ("b", "a")])
+def test_images_take_the_size_with_which_they_join(type, order):
+    text = PAIR.format(kernel=1, type=type, first=order[0], second=order[1])
+    net = Net(parse_net(text), data="shapes", device="cpu", lazy=True)
+    assert net.blobs["a"].shape[2:] == net.blobs["b"].shape[2:] == net.blobs["j"].shape[2:]
+
+
+def test_images_that_no_size_joins_stay_as_they_are():
+    text = PAIR.format(kernel=1, type="Concat", first="a", second="b")
+    with pytest.raises(LayerError, match="may differ from bottom 0"):  # the image is the same
+        Net(
+            parse_net(text.replace("words", "image").replace('top: "image" top: "image"', 'top: "image"')),
+            data="shapes",
+        )
+    told = {"image": (1, 3, 224, 224), "words": (1, 3, 224, 224)}
+    with pytest.raises(LayerError, match="may differ from bottom 0"):  # a caller's word counts
+        Net(parse_net(text), data=told, device="cpu", lazy=True)
+    along = text.replace('top: "j"', 'top: "j" concat_param { axis: 2 }')
+    with pytest.raises(LayerError, match="may differ from bottom 0"):
+        Net(parse_net(along), data="shapes", device="cpu", lazy=True)
+
+
+def test_labels_and_boxes_of_python_layers():
+    """`labels` beside regions are theirs, else of images or pixels; rows that a Slice parts are rows."""
+    text = """layer { name: "d" type: "Python" top: "data" top: "labels" top: "gt_body"
+            python_param { module: "own" layer: "Own" param_str: "{'batch_size': 2}" } }
+        layer { name: "s" type: "Slice" bottom: "gt_body" top: "box" top: "class" slice_param { axis: 1 slice_point: 4 } }
+        layer { name: "c" type: "Convolution" bottom: "data" top: "c" convolution_param { num_output: 3 kernel_size: 1 } }
+        layer { name: "l" type: "SoftmaxWithLoss" bottom: "c" bottom: "labels" top: "l" }"""
+    net = Net(parse_net(text), data="shapes", device="cpu", lazy=True)
+    assert net.blobs["labels"].shape == (2, 1, *net.blobs["data"].shape[2:])
+    assert (net.blobs["box"].shape[1:], net.blobs["class"].shape[1:]) == ((4,), (1,))
+
+
+def test_what_pools_regions_tells_them():
+    text = """layer { name: "d" type: "Python" top: "data" top: "boxes" python_param { module: "own" layer: "Own" } }
+        layer { name: "p" type: "ROIPooling" bottom: "data" bottom: "boxes" top: "p" roi_pooling_param { pooled_h: 2 pooled_w: 3 } }"""
+    net = Net(parse_net(text), data="shapes", device="cpu")
+    assert net.blobs["boxes"].shape[1:] == (5,)
+    assert net.blobs["p"].shape[1:] == (3, 2, 3)
+    assert np.isfinite(net.forward()["p"]).all()
+
+
+def test_labels_in_a_file_of_their_own():
+    text = """layer { name: "d" type: "Data" top: "data" data_param { batch_size: 4 } transform_param { crop_size: 8 } }
+        layer { name: "l" type: "Data" top: "label" data_param { batch_size: 4 } }
+        layer { name: "s" type: "Slice" bottom: "label" top: "a" top: "b" top: "c" slice_param { slice_point: 1 slice_point: 2 } }
+        layer { name: "ip" type: "InnerProduct" bottom: "data" top: "ip" inner_product_param { num_output: 7 } }
+        layer { name: "x" type: "SoftmaxWithLoss" bottom: "ip" bottom: "b" top: "x" }
+        layer { name: "y" type: "Silence" bottom: "a" bottom: "c" }"""
+    net = Net(parse_net(text), data="shapes", device="cpu")
+    assert net.blobs["label"].shape == (4, 3, 1, 1)
+    assert np.isfinite(net.forward()["x"]).all()
+
+
+def test_poses_have_a_map_of_the_centre_where_a_slice_parts_it():
+    text = """layer { name: "d" type: "CPMData" top: "data" top: "label" data_param { batch_size: 2 }
+            cpm_transform_param { stride: 8 crop_size_x: 48 crop_size_y: 32 num_parts: 14 } }
+        layer { name: "s" type: "Slice" bottom: "data" top: "image" top: "centre" slice_param { axis: 1 slice_point: 3 } }
+        layer { name: "y" type: "Silence" bottom: "image" bottom: "centre" bottom: "label" }"""
+    net = Net(parse_net(text), data="shapes", device="cpu", lazy=True)
+    assert [net.blobs[name].shape for name in ("image", "centre")] == [(2, 3, 32, 48), (2, 1, 32, 48)]

@@ -367,6 +367,17 @@ def test_refusals(text, message):
         rig(np.zeros((1, 4, 8, 8)), text)
 
 
+def test_a_dilation_of_0_under_a_kernel_of_1(device):
+    """As Caffe takes it: there is nothing between taps."""
+    text = 'type: "Convolution" convolution_param { num_output: 2 kernel_h: 1 kernel_w: 3 dilation: 0 dilation: 2 %s }'
+    x = np.random.default_rng(0).standard_normal((1, 3, 4, 8))
+    filler = 'weight_filler { type: "constant" value: 0.5 }'
+    odd, plain = (
+        Rig(t % filler, [x], device=device).forward()[0] for t in (text, text.replace("dilation: 0", "dilation: 1"))
+    )
+    np.testing.assert_array_equal(odd, plain)
+
+
 def test_refusals_of_bottoms():
     with pytest.raises(LayerError, match="pad_h and pad_w are for 2 spatial axes"):
         rig(np.zeros((1, 4, 8)), "num_output: 2 kernel_size: 3 pad_h: 1")

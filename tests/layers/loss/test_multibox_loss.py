@@ -42,6 +42,94 @@ def taken(r: Rig) -> np.ndarray:
     return np.array(r.layer.label)
 
 
+def two_steps(text: str, gt: np.ndarray, loc, conf, objectness, first, **options) -> Rig:
+    """MultiBoxLoss of RefineDet's second step: objectness and locations of the first one behind the four bottoms."""
+    batch = len(loc)
+    variance = np.tile([0.1, 0.1, 0.2, 0.2], (len(PRIORS), 1))
+    bottoms = [loc.reshape(batch, -1), conf.reshape(batch, -1), np.stack([PRIORS, variance]).reshape(1, 2, -1), gt]
+    bottoms += [each.reshape(batch, -1) for each in (objectness, first) if each is not None]
+    return Rig(f'type: "MultiBoxLoss" multibox_loss_param {{ {text} }}', bottoms, **options)
+
+
+def centred(boxes: np.ndarray) -> np.ndarray:
+    """Centres and sizes of corners."""
+    return np.concatenate([(boxes[..., :2] + boxes[..., 2:]) / 2, boxes[..., 2:] - boxes[..., :2]], -1)
+
+
+def test_a_second_step_matches_and_encodes_by_the_boxes_of_the_first(device):
+    """Against the definition in numpy: Zhang et al. 2018, section 3.2; each image has priors of its own."""
+    rng = np.random.default_rng(3)
+    loc, first = rng.standard_normal((2, 2, 5, 4))
+    conf = rng.standard_normal((2, 5, 3))
+    objectness = np.full((2, 5, 2), 0.5)
+    objectness[0, [0, 4], 1] = 0.001  # easy negatives, which are not mined
+    boxes = centred(PRIORS) + 0 * first
+    moved = np.concatenate(
+        [boxes[..., :2] + 0.1 * first[..., :2] * boxes[..., 2:], boxes[..., 2:] * np.exp(0.2 * first[..., 2:])], -1
+    )
+    moved = np.concatenate([moved[..., :2] - moved[..., 2:] / 2, moved[..., :2] + moved[..., 2:] / 2], -1)
+    gt = np.array([moved[0, 2] + [0.01, 0, 0.02, 0.01], moved[1, 3] + [0, 0.01, 0, 0.02]])
+    r = two_steps(
+        BASE + "neg_pos_ratio: 9 overlap_threshold: 0.9", truth([0, 1, *gt[0]], [1, 2, *gt[1]]), loc, conf, objectness,
+        first, device=device, dtype=np.float64,
+    )  # fmt: skip
+    took = taken(r)
+    overlaps = [iou(moved[i], gt[i]) for i in range(2)]
+    wanted = np.array([np.where((objectness[i, :, 1] >= 0.01) & (overlaps[i] < 0.5), 0, -1) for i in range(2)])
+    wanted[0, 2], wanted[1, 3] = 1, 2
+    np.testing.assert_array_equal(took, wanted)
+    total = 0.0
+    for i, prior in ((0, 2), (1, 3)):
+        box, own = centred(gt[i]), centred(moved[i, prior])
+        target = np.concatenate([(box[:2] - own[:2]) / own[2:] / 0.1, np.log(box[2:] / own[2:]) / 0.2])
+        error = np.abs(loc[i, prior] - target)
+        total += np.where(error < 1, error**2 / 2, error - 0.5).sum()
+    for image, prior in zip(*np.nonzero(wanted >= 0)):
+        row = conf[image, prior]
+        total += np.log(np.exp(row).sum()) - row[wanted[image, prior]]
+    np.testing.assert_allclose(r.forward()[0], total / 2, rtol=1e-9)
+    check_gradient(r, bottoms=(0, 1), samples=20)
+    with pytest.raises(LayerError, match="only locations and scores have gradients"):
+        r.backward([np.array(1.0)], [True, True, False, False, False, True])
+
+
+def test_first_steps_that_change_nothing(device):
+    """Locations of 0 and objectness of 1 leave the loss of four bottoms; objectness alone is allowed, too."""
+    rng = np.random.default_rng(4)
+    loc, conf, gt = rng.standard_normal((1, 5, 4)), rng.standard_normal((1, 5, 3)), truth([0, 1, *PRIORS[2]])
+    plain = two_steps(BASE, gt, loc, conf, None, None, device=device).forward()[0]
+    ones = np.ones((1, 5, 2))
+    np.testing.assert_allclose(two_steps(BASE, gt, loc, conf, ones, None, device=device).forward()[0], plain, rtol=1e-6)
+    both = two_steps(BASE, gt, loc, conf, ones, 0 * loc, device=device)
+    np.testing.assert_allclose(both.forward()[0], plain, rtol=1e-5)
+    none = two_steps(BASE + "objectness_score: 2", gt, loc, conf, ones, None, device=device)
+    assert (taken(none) == 0).sum() == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("mining_type: NONE share_location: false", "share_location and use_prior_for_matching"),
+        ("use_prior_for_matching: false", "share_location and use_prior_for_matching"),
+        ("mining_type: HARD_EXAMPLE", "takes no HARD_EXAMPLE"),
+        ("nms_param { nms_threshold: 0.5 }", "takes no nms_param"),
+    ],
+)
+def test_what_a_second_step_refuses(text, message):
+    wide = 3 if "share_location: false" in text else 1
+    with pytest.raises(LayerError, match=message):
+        two_steps(BASE + text, truth([0, 1, *PRIORS[2]]), np.zeros((1, 5, 4 * wide)), np.zeros((1, 5, 3)), np.ones((1, 5, 2)),
+                  np.zeros((1, 5, 4)))  # fmt: skip
+
+
+def test_first_steps_of_other_sizes():
+    sizes = np.zeros((1, 5, 4)), np.zeros((1, 5, 3))
+    with pytest.raises(LayerError, match=r"the objectness must be \(N, 5 \* 2\)"):
+        two_steps(BASE, truth(), *sizes, np.ones((1, 4, 2)), np.zeros((1, 5, 4)))
+    with pytest.raises(LayerError, match=r"the first-step locations must be \(N, 5 \* 4\)"):
+        two_steps(BASE, truth(), *sizes, np.ones((1, 5, 2)), np.zeros((1, 4, 4)))
+
+
 def softplus(x):
     return np.log1p(np.exp(x))
 
@@ -331,7 +419,7 @@ def test_only_what_is_asked_for_and_no_images():
     loc, conf, *_ = r.backward([np.array(1.0)], [False, True, False, False])
     assert np.isnan(loc).all()
     assert np.isfinite(conf).all()
-    with pytest.raises(LayerError, match="no gradient"):
+    with pytest.raises(LayerError, match="only locations and scores have gradients"):
         r.backward([np.array(1.0)], [True, True, True, False])
     assert [r.layer.allow_force_backward(i) for i in range(4)] == DOWN
     r.set_bottom(0, np.zeros((0, 20)))

@@ -25,6 +25,7 @@ LAUNCHES: list[tuple] = [  # for tests/device/test_threaded.py
     ('type: "CReLU"', [random(3, 4, 9)]),
     ('type: "ShuffleChannel" shuffle_channel_param { group: 2 }', [random(3, 4, 9)]),
     ('type: "Reorg" reorg_param { stride: 2 }', [random(2, 8, 6, 4)]),
+    ('type: "Tiling" tiling_param { tile_dim: 2 }', [random(2, 8, 3, 4)]),
     ('type: "Reverse"', [random(3, 4, 9)]),
 ]
 
@@ -281,3 +282,22 @@ def test_reverse(axes, device):
         Rig('type: "Reverse" reverse_param { axis: 0 axis: -3 }', [random(3, 4, 5)])
     with pytest.raises(LayerError, match="axis 3 does not fit"):
         Rig('type: "Reverse" reverse_param { axis: 3 }', [random(3, 4, 5)])
+
+
+# Tiling
+
+
+def test_tiling_makes_pixels_of_channels(device):
+    x = random(2, 18, 3, 4)
+    top = Rig('type: "Tiling" tiling_param { tile_dim: 3 }', [x], device=device, dtype=np.float64).forward()[0]
+    assert top.shape == (2, 2, 9, 12)
+    for i, j in np.ndindex(3, 3):
+        np.testing.assert_array_equal(top[:, :, i::3, j::3], x[:, [3 * i + j, 9 + 3 * i + j]])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"), [("", "must be given"), ("tile_dim: -1", "at least 1"), ("tile_dim: 3", "8 channels")]
+)
+def test_tiles_that_do_not_fit(text, message):
+    with pytest.raises(LayerError, match=message):
+        Rig(f'type: "Tiling" tiling_param {{ {text} }}', [random(1, 8, 2, 2)])

@@ -1,0 +1,91 @@
+"""NormalizeChannels: the channels of each place as a vector of length 1; the Normalize of face nets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from ...device import Blob, Kernels
+from ..core import Layer, Trait
+
+
+class NormalizeChannels(
+    Layer,
+    type="NormalizeChannels",
+    param="normalize_param",
+    bottoms=1,
+    tops=(1, 2),
+    traits=Trait.KEEPS_PLACES | Trait.WRITES_ALL,
+):
+    """top = bottom / norm, norm = sqrt(sum(bottom^2) + 1e-6) over the channels of each place of each image.
+
+    A layer of type Normalize is this one where it has a normalize_param or a second top: other than SSD's it has no
+    learned scale.
+
+    Parameters
+    ----------
+    bottom 0
+        (N, C, ...).
+    normalize_param
+        `normalize_type` ("L2"): or "L1", with which norm = sum(|bottom|) + 1e-6. `bp_norm` (false): whether the second
+        top passes its gradient on.
+
+    Returns
+    -------
+    top 0
+        The shape of the bottom.
+    top 1
+        Optional: the norms, (N, 1, ...).
+
+    Raises
+    ------
+    LayerError
+        A bottom without channels, another normalize_type, and the fields of other forks: fix_gradient, coeff,
+        across_spatial, channel_shared, scale_filler, fix_scale, add_eps_before_sqrt and eps.
+
+    Source
+    ------
+    happynear/caffe-windows (NormFace, Wang et al. 2017).
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> top, norm = run_layer('type: "Normalize" normalize_param {}', [[3, 4]], tops=2)
+    >>> [round(value, 4) for value in (*top[0].tolist(), *norm[0].tolist())]
+    [0.6, 0.8, 5.0]
+    """
+
+    kernels, added = Kernels("normalize_channels.cu"), 1e-6  # to the sum
+
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
+        p = self.param.normalize_param
+        for fork in ("across_spatial", "channel_shared", "scale_filler", "fix_scale", "add_eps_before_sqrt", "eps"):
+            self.need(not p.HasField(fork), f"normalize_param: {fork} is not for it; for SSD's layer write norm_param")
+        self.need(not p.fix_gradient, "normalize_param: fix_gradient of a fork is not supported; remove it")
+        self.need(p.coeff == 1, "normalize_param: coeff of a fork is not supported; remove it")
+        self.need(p.normalize_type in ("L1", "L2"), f"normalize_type must be L1 or L2, got {p.normalize_type!r}")
+        self.absolute = int(p.normalize_type == "L1")
+        self.norm = Blob((), self.dtype, self.device)
+
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
+        shape = bottom[0].shape
+        self.need(len(shape) > 1, f"its bottom must have channels, axis 1; got shape {shape}")
+        self.channels, self.inner = shape[1], prod(shape[2:])
+        top[0].reshape(*shape)
+        for blob in (self.norm, *top[1:]):
+            blob.reshape(shape[0], 1, *shape[2:])
+
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
+        x, norm, sizes = bottom[0].data, self.norm.data, (self.channels, self.inner)
+        self.kernels.channel_norms(self.norm.count, x, norm, *sizes, self.absolute, self.added)
+        self.kernels.divide_channels(top[0].count, x, norm, top[0].data, *sizes)
+        if len(top) > 1:
+            top[1].data[...] = norm
+
+    def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
+        if propagate_down[0]:
+            passes = len(top) > 1 and self.param.normalize_param.bp_norm
+            self.kernels.channel_norm_diff(
+                self.norm.count, bottom[0].data, self.norm.data, top[0].diff, top[1].diff if passes else None,
+                bottom[0].diff, self.channels, self.inner, self.absolute,
+            )  # fmt: skip
