@@ -16,6 +16,10 @@ X = RNG.standard_normal((T, N, C, H, W))
 CONT = np.array([[1, 0], [1, 0], [1, 1.0]])
 CONV = 'lstm_conv_param { num_output: 3 kernel_size: 3 pad: 1 weight_filler { type: "gaussian" std: 0.5 } }'
 EXPOSED = "recurrent_param { expose_hidden: true }"
+STATES = list(RNG.standard_normal((2, 1, N, D, H, W)))
+LAUNCHES: list[tuple] = [  # for tests/device/test_threaded.py
+    (f'type: "ConvLSTM" {CONV} {EXPOSED}', [X, CONT, *STATES], [True, False, True, True], {"tops": 3})
+]
 
 
 def convolved(x: np.ndarray, weights: np.ndarray) -> np.ndarray:

@@ -12,6 +12,10 @@ from boxpresso.proto.errors import LayerError
 FORM = "period: 6 bandwidth: 2 sigma: 1.5 pos_weight: 0.5 neg_weight: 2"
 SCORES = np.random.default_rng(0).standard_normal((7, 13))  # two classes of six views, and background
 LABELS = np.array([0, 5, 6, 12, 11, 10003, 10012.0])
+LAUNCHES: list[tuple] = [  # for tests/device/test_threaded.py
+    (f'type: "SoftmaxWithViewLoss" softmax_with_view_loss_param {{ {FORM} }}', [SCORES, LABELS], [True, False]),
+    ('type: "AccuracyView" accuracy_view_param { period: 6 tol_angle: 1 }', [SCORES, LABELS], []),
+]
 
 
 def view_loss(x: np.ndarray, labels: np.ndarray) -> float:

@@ -10,6 +10,7 @@ from boxpresso.proto.errors import LayerError
 
 RNG = np.random.default_rng(2)
 X, SCALE = RNG.standard_normal((2, 3, 4, 5)), RNG.standard_normal((2, 1, 4, 5))
+LAUNCHES: list[tuple] = [('type: "ChannelScale"', [X, SCALE])]  # for tests/device/test_threaded.py
 
 
 def test_each_place_has_a_number(device):

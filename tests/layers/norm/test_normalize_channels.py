@@ -11,6 +11,10 @@ from boxpresso.proto import parse_net
 from boxpresso.proto.errors import LayerError
 
 X = np.random.default_rng(3).standard_normal((2, 3, 4, 5))
+LAUNCHES: list[tuple] = [  # for tests/device/test_threaded.py
+    (f'type: "Normalize" normalize_param {{ normalize_type: "{kind}" bp_norm: true }}', [X], None, {"tops": 2})
+    for kind in ("L2", "L1")
+]
 
 
 @pytest.mark.parametrize(("kind", "order"), [("L2", 2), ("L1", 1)])
