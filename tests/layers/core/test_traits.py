@@ -340,9 +340,10 @@ def check_restores(case: Case) -> None:
 
 
 def check_runs_once(case: Case) -> None:
+    own = " ".join(case.bottoms.partition(",")[0].split()[2:])  # behind steps and sequences
     case = case._replace(
-        bottoms="n k c, n k"
-    )  # every step goes on from the one before, the first from the last forward
+        bottoms=f"n k {own}, n k"
+    )  # each step goes on from the one before, the first from the last forward
     rig, first = run(case, values(case))
     assert not rig.layer.repeatable
     again = [np.array(top) for top in rig.forward()]
