@@ -455,7 +455,7 @@ def test_a_layer_of_the_user_is_the_same_class(tmp_path):
 
 
 def test_the_types_that_a_signature_may_name():
-    assert set(signature.TYPES) == {"int", "unsigned", "int8_t", "uint8_t", "float", "double"}
+    assert set(signature.TYPES) == {"int", "unsigned", "int8_t", "uint8_t", "bfloat16", "float", "double"}
 
 
 def test_a_layer_type_imports_its_own_module_alone():
