@@ -314,8 +314,7 @@ def test_the_picture_is_zoomed_and_moved(browser, tmp_path):
         page.keyboard.press("+")
         expect(page.locator("#zoom-fit")).to_have_text("225 %")
         assert page.evaluate(size) == [round(2.25 * whole[0])] * 2 + whole[2:]
-        line = "e => parseFloat(getComputedStyle(e).strokeWidth)"
-        assert page.eval_on_selector("#boxes .line", line) == 2.5  # as thin as before
+        expect(page.locator("#boxes .line").first).to_have_css("stroke-width", "2.5px")  # as thin as before
         box = page.locator("#stage").bounding_box()
         before = page.evaluate("document.getElementById('stage').scrollLeft")
         page.mouse.move(box["x"] + 200, box["y"] + 100)
