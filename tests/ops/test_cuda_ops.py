@@ -17,6 +17,7 @@ import stand_in
 from boxpresso import ops
 from boxpresso.device import cast, context, open_device
 from boxpresso.device.cast import cast_to
+from boxpresso.device.foreign import package_of
 from boxpresso.device.signature import BFLOAT16, REALS
 from boxpresso.ops import arrays
 from boxpresso.ops.arrays import CUDA
@@ -116,7 +117,9 @@ def torch(monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", module)
     monkeypatch.setattr(Tensor, "__module__", "torch")
     monkeypatch.setattr(open_device("cuda:0"), "debug", False)  # or every launch is waited for
-    return module
+    package_of.cache_clear()  # where a type comes from is remembered
+    yield module
+    package_of.cache_clear()
 
 
 ROIS = np.array([[0, 1, 1, 6, 6], [1, 0, 2, 5, 7]], np.float32)
