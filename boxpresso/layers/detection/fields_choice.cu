@@ -1,4 +1,4 @@
-// fields_choice.cu: the boxes of BoxOutput and BoxGroupOutput at all places of a map, on a GPU.
+// fields_choice.cu: the boxes of BoxOutput and BoxGroupOutput at all places of a map.
 #include "upright.h"
 
 // `fields` of each of height x width places of `images` images, `stride` pixels apart. They are the boxes of an image from its box

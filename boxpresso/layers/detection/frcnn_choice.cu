@@ -1,5 +1,5 @@
-// frcnn_choice.cu: FrcnnOutput's detections on a GPU. A group is a class; its regions are listed by order.cu, the likeliest first, at
-// start[class] and on; suppress.cu says which of them stay. Boxes are double, as the host computes them.
+// frcnn_choice.cu: FrcnnOutput's detections. A group is a class; its regions are listed by order.cu, the likeliest first, at
+// start[class] and on; suppress.cu says which of them stay. Boxes are double.
 #include "upright.h"
 
 // `rows` regions of `columns` numbers, each with chances of `classes` classes and four offsets for each of `boxes` of these (2: those

@@ -1,4 +1,4 @@
-// mnc_stage.cu: MNC's next stage at TEST, on a GPU.
+// mnc_stage.cu: MNC's next stage at TEST.
 #include "upright.h"
 
 // Each region (0, xmin, ymin, xmax, ymax) of regions (n, 5), moved by those of its offsets (n, 4 classes) that belong to the greatest of

@@ -1,4 +1,4 @@
-// nms_choice.cu: the NMS layer on a GPU. order.cu lists the boxes as two groups: those with a score, best first, then those whose score
+// nms_choice.cu: the NMS layer. order.cu (on a CPU order.cpp) lists the boxes as two groups: those with a score, best first, then those whose score
 // is NaN; the two lists lie one behind the other, so that together they are one list of all boxes.
 #include "kernel.h"
 

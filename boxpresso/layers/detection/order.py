@@ -44,6 +44,7 @@ class Order:
 
     Attributes
     ----------
+    in_tiles : whether tiles of a group are sorted by blocks of their own (order.cu), or all of it by a thread (order.cpp).
     values : (groups, room), to be filled before `sort`: `items` numbers of each group, of which NaN is no item.
     room : how many numbers a group has room for.
     start : (groups + 1,), the index at which each group's list starts, with the end at the end.

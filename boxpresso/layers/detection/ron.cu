@@ -1,4 +1,4 @@
-// ron.cu: the boxes and scores of one scale of RON on a GPU.
+// ron.cu: the boxes and scores of one scale of RON.
 #include "upright.h"
 
 // `anchors` at each of height x width places of `images` images, `stride` pixels apart; `classes` with the background.
