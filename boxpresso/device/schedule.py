@@ -33,6 +33,7 @@ class Times:
     together: float  # by all, the last time
     lost: float = 0.0  # by the last launch by all, where it was slower and those before were not
     left: float = LONGEST  # launches by one worker, until all are tried
+    measured: bool = False  # whether `alone` was: of small work most of a worker's part is to begin and to end it
 
 
 class Schedule:
@@ -67,6 +68,7 @@ class Schedule:
             start = time.perf_counter_ns()
             result = call(guard, *args)
             times.alone, times.left = time.perf_counter_ns() - start, 0 if tells else times.left - 1
+            times.measured = True
             return result
         start, busy = time.perf_counter_ns(), time.thread_time_ns()
         result = call(guard * workers, *args)
@@ -74,7 +76,8 @@ class Schedule:
         if self.waits:
             times.alone, times.together = SLOW_FADE * times.alone if known else 2 * lapse, lapse
         else:  # the first launch may find its memory cold
-            times.alone, times.together = alone, lapse if known else WAKE + alone / workers
+            least = min(alone, times.alone) if times.measured else alone
+            times.alone, times.together = least, lapse if known else WAKE + alone / workers
         slower = times.together - times.alone
         if slower < 0:
             times.lost = 0.0

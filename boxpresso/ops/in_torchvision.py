@@ -4,7 +4,9 @@ gradient."""
 
 from __future__ import annotations
 
+import functools
 import importlib
+import math
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -72,12 +74,19 @@ def below(x: Any, rois: Any, scale: float, height: int, width: int) -> Any:
         return torch.ops.torchvision.roi_pool(x, rois, scale, height, width)
 
 
+@functools.lru_cache(16)
+def numbered(*shape: int) -> np.ndarray:
+    """The numbers of the channels of one region's result: (1, *shape)."""
+    row = np.arange(math.prod(shape), dtype=np.int32).reshape(1, *shape)
+    row.flags.writeable = False
+    return row
+
+
 def mapping(x: Any, rois: Any, height: int, width: int) -> Any:
     """The channel of each number of a position-sensitive result."""
     outputs = x.shape[1] // max(height * width, 1)
     if x.is_cpu and not traced((x, rois)):  # torch's repeat takes longer than the operator
-        row = np.arange(outputs * height * width, dtype=np.int32).reshape(1, outputs, height, width)
-        return torch.from_numpy(row.repeat(rois.shape[0], 0))
+        return torch.from_numpy(numbered(outputs, height, width).repeat(rois.shape[0], 0))
     channels = torch.arange(outputs * height * width, dtype=torch.int32, device=x.device)
     return channels.reshape(1, outputs, height, width).repeat(rois.shape[0], 1, 1, 1)
 

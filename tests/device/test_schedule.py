@@ -65,3 +65,20 @@ def test_to_ask_costs_a_share_of_the_time_and_no_more(chosen, slower):
     assert 0 < counts.count(2) * (slower - 1) <= 1.5 * SHARE * len(counts)
     soon = int(2 * slower / SHARE) + 2
     assert chosen([TOGETHER] * (soon + 50))[-50:] == [2] * 50
+
+
+def test_small_work_stays_with_one_worker(monkeypatch):
+    """A worker's part of a launch by two is what it takes to begin and to end one, so that twice that says nothing of one."""
+    now, alone, together = [0], 2_000, 5_000
+    clock = SimpleNamespace(perf_counter_ns=lambda: now[0], thread_time_ns=lambda: now[0])
+    monkeypatch.setattr(schedule, "time", clock)
+    launches, counts = Schedule(), []
+
+    def call(count: int) -> int:
+        counts.append(abs(count))
+        now[0] += alone if abs(count) == 1 else together
+        return 0
+
+    for _ in range(8 * LONGEST):
+        launches.run("small", 2, 13, 4_000, call, ())
+    assert 1 <= counts.count(2) <= 2 * (together - alone) * SHARE / alone * len(counts)
