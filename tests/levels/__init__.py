@@ -1,7 +1,8 @@
 """The levels of the CPUs: which vectors and instructions a compiler may use, and what here runs a program that does.
 
 `at(level)` lets the device "cpu" run kernels that were compiled for a level: in this process where this CPU offers it, else each file
-of kernels in a program of its own (runner.cpp) under qemu, with arrays going there and back.
+of kernels in a program of its own (runner.cpp) under qemu, with arrays going there and back. `tiles()` lets it run those of AMX with
+instructions written out.
 """
 
 from __future__ import annotations
@@ -26,10 +27,10 @@ import numpy as np
 import pytest
 from threaded import SCALARS, Memory, key_of, make
 
-from boxpresso.device import cache, compiler, host
+from boxpresso.device import cache, compiler, host, levels, prebuilt
 from boxpresso.device import open as device
 from boxpresso.device.kernel import Kernels
-from boxpresso.device.signature import HEADERS, REALS, Kernel, real_of
+from boxpresso.device.signature import HEADERS, REALS, Kernel, KernelFile, real_of
 from boxpresso.run import cpu as program
 
 HERE = Path(__file__).resolve().parent
@@ -50,7 +51,7 @@ class Level:
     machine: str  # as platform.machine() calls it
     march: str
     needs: tuple[str, ...] = ()
-    include: str = ""  # of this folder, what is read before a text
+    include: tuple[str, ...] = ()  # of this folder, what is read before a text
 
     def flags(self, command: Sequence[str]) -> tuple[str, ...]:
         """What a compiler is told; zig wants the name of a CPU, with underlines."""
@@ -62,21 +63,21 @@ class Level:
                 march = "-mcpu=" + "+".join(
                     ["generic", version.removeprefix("arm").replace(".", "_").replace("-", ""), *more]
                 )
-        if not self.include:
-            return (march,)
-        header = HERE / self.include
-        return (
-            march,
-            "-include",
-            str(header),
-            f"-DINCLUDED_{cache.key(header.read_bytes())}",
-        )  # a name in the cache for each text
+        flags = [march]
+        for header in (HERE / name for name in self.include):
+            flags += [
+                "-include",
+                str(header),
+                f"-DINCLUDED_{cache.key(header.read_bytes())}",
+            ]  # a name in the cache for each text
+        return tuple(flags)
 
     def __str__(self) -> str:
         return self.name
 
 
 AVX512 = ("avx512f", "avx512bw", "avx512dq", "avx512vl")
+BF16 = (*AVX512, "avx512vnni", "avx512bf16")
 LEVELS = {
     level.name: level
     for level in (
@@ -85,8 +86,8 @@ LEVELS = {
         Level("AVX2", "x86_64", "haswell", ("avx2", "fma", "bmi2")),
         Level("AVX512", "x86_64", "skylake-avx512", AVX512),
         Level("AVX512-VNNI", "x86_64", "cascadelake", (*AVX512, "avx512vnni")),
-        Level("AVX512-BF16", "x86_64", "cooperlake", (*AVX512, "avx512vnni", "avx512bf16")),
-        Level("AVX512-FP16", "x86_64", "sapphirerapids", (*AVX512, "avx512vnni", "avx512bf16", "avx512fp16")),
+        Level("AVX512-BF16", "x86_64", "cooperlake", BF16),
+        Level("AMX", "x86_64", "sapphirerapids", (*BF16, "amx-tile", "amx-bf16", "amx-int8")),
         Level("NEON", "aarch64", "armv8-a", ("HWCAP_ASIMD",)),
         Level("NEON-DOT", "aarch64", "armv8.2-a+dotprod+fp16", ("HWCAP_ASIMDDP", "HWCAP_ASIMDHP")),
         Level("NEON-BF16", "aarch64", "armv8.2-a+dotprod+fp16+bf16", ("HWCAP_ASIMDDP", "HWCAP_ASIMDHP", "HWCAP2_BF16")),
@@ -95,7 +96,10 @@ LEVELS = {
 
 # The texts for AVX512-BF16 with its instructions written out, for CPUs without them. With g++ alone: clang passes no vector on that
 # the CPU lacks.
-WRITTEN_OUT = Level("AVX512-BF16, written out", "x86_64", "haswell", LEVELS["AVX2"].needs, "avx512.h")
+WRITTEN_OUT = Level("AVX512-BF16, written out", "x86_64", "haswell", LEVELS["AVX2"].needs, ("avx512.h",))
+# The texts for AMX with its instructions written out, for CPUs with AVX512-BF16 and, with g++ alone, for those without.
+TILES_WRITTEN_OUT = Level("AMX, written out", "x86_64", "cooperlake", BF16, ("amx.h",))
+ALL_WRITTEN_OUT = Level("AMX and AVX512, written out", "x86_64", "haswell", LEVELS["AVX2"].needs, ("avx512.h", "amx.h"))
 
 
 def machine() -> str:
@@ -122,6 +126,8 @@ def offers(level: Level, *emulator: str) -> bool:
         test = " && ".join(f"(getauxval(AT_{name.split('_')[0]}) & {name})" for name in level.needs)
         text = f"#include <asm/hwcap.h>\n#include <sys/auxv.h>\nint main() {{ return {test} ? 0 : 1; }}\n"
     else:
+        if "amx-tile" in level.needs and not levels.has(levels.TILES):
+            return False  # the system has to grant them, too
         test = " && ".join(f'__builtin_cpu_supports("{name}")' for name in level.needs)
         text = f"int main() {{ __builtin_cpu_init(); return {test} ? 0 : 1; }}\n"
     with tempfile.TemporaryDirectory() as folder:
@@ -271,3 +277,37 @@ def at(level: Level) -> Iterator[host.Cpu]:
             for each in (made, same):
                 if isinstance(each, Emulated):
                     each.end()
+
+
+@contextmanager
+def tiles() -> Iterator[host.Cpu]:
+    """While it lasts, "cpu" runs the files that ask for bfloat16, four products of bytes or tiles as they are for AMX, with the
+    instructions that this CPU lacks written out, and all others as ever."""
+    level = TILES_WRITTEN_OUT if offers(LEVELS["AVX512-BF16"]) else ALL_WRITTEN_OUT
+    command = compiler.compiler() if level is TILES_WRITTEN_OUT else ("g++",)
+    if shutil.which(command[0]) is None or machine() != level.machine or not offers(level):
+        pytest.skip(f"{level}: needs an x86-64 with AVX2 and g++, or one with AVX512-BF16")
+    plain, asking = compiler.flags_of, levels.LEVELS[level.machine][-2:]
+
+    def flags_of(kernels: KernelFile, real: str) -> tuple[str, ...]:
+        asks = any(each.changes(b"".join(kernels.texts)) for each in asking)
+        return (*plain(kernels, real), *(level.flags(command) if asks else ()))
+
+    made, same = host.Cpu(), host.Cpu(reproducible=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(compiler, "flags_of", flags_of)
+        patch.setattr(compiler, "compiler", lambda: command)
+        patch.setattr(compiler, "identity", functools.cache(compiler.identity.__wrapped__))
+        patch.setattr(prebuilt, "ladder", tuple)
+        patch.setattr(device, "cpu", lambda: made)
+        patch.setattr(device, "reproducible_cpu", lambda: same)
+        yield made
+
+
+def tile_products(device: host.Cpu, name: str) -> int:
+    """How many instructions of a file's kernels have multiplied tiles, where `tiles` has them written out."""
+    return sum(
+        ctypes.c_longlong.in_dll(library.library, "tile_products").value
+        for (kernels, _), library in device.libraries.items()
+        if kernels.path.name == name
+    )

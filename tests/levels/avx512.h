@@ -8,8 +8,10 @@
 #define _IMMINTRIN_H_INCLUDED
 #undef __AVX512F__
 #undef __AVX512BF16__
+#undef __AVX512VNNI__
 #define __AVX512F__ 1
 #define __AVX512BF16__ 1
+#define __AVX512VNNI__ 1
 
 namespace written_out {
 
@@ -215,6 +217,28 @@ inline __m256i maskz_loadu_epi16_256(__mmask16 mask, const void* from) { return 
 inline __m512i maskz_loadu_epi16(__mmask32 mask, const void* from) { return masked_lows<Lows, __m512i>(mask, from); }
 inline void mask_storeu_epi16_256(void* to, __mmask16 mask, __m256i a) { store_lows<HalfLows>(to, mask, a); }
 inline void mask_storeu_epi16(void* to, __mmask32 mask, __m512i a) { store_lows<Lows>(to, mask, a); }
+inline __m512i cvtepu8_epi32(__m128i a) {
+  const Lanes<uint8_t, 16> x(a);
+  return each<Ints, __m512i>([&](int i) { return int32_t(x.at[i]); });
+}
+inline __m128i cvtepi32_epi8(__m512i a) {
+  const Ints x(a);
+  return each<Lanes<uint8_t, 16>, __m128i>([&](int i) { return uint8_t(x.at[i]); });
+}
+inline __m512i cvtps_epi32(__m512 a) {  // to nearest, ties to even
+  const Floats x(a);
+  return each<Ints, __m512i>([&](int i) { return int32_t(std::lrintf(x.at[i])); });
+}
+inline __m512i dpbusd_epi32(__m512i sum, __m512i a, __m512i b) {
+  const Ints s(sum);
+  const Lanes<uint8_t, 64> x(a);
+  const Lanes<int8_t, 64> y(b);
+  return each<Ints, __m512i>([&](int i) {
+    uint32_t total = uint32_t(s.at[i]);
+    for (int k = 4 * i; k < 4 * i + 4; ++k) total += uint32_t(int(x.at[k]) * int(y.at[k]));
+    return int32_t(total);
+  });
+}
 inline __m512 dpbf16_ps(__m512 sum, __m512bh a, __m512bh b) {  // the odd term first, each sum rounded
   const Floats s(sum);
   const Lows x(a), y(b);
@@ -247,16 +271,24 @@ inline __m512 dpbf16_ps(__m512 sum, __m512bh a, __m512bh b) {  // the odd term f
 #define _mm512_cmpge_epi32_mask written_out::cmpge_epi32_mask
 #undef _mm512_cmplt_epi32_mask
 #define _mm512_cmplt_epi32_mask written_out::cmplt_epi32_mask
+#undef _mm512_cvtepi32_epi8
+#define _mm512_cvtepi32_epi8 written_out::cvtepi32_epi8
 #undef _mm512_cvtepi32_epi64
 #define _mm512_cvtepi32_epi64 written_out::cvtepi32_epi64
 #undef _mm512_cvtepu16_epi32
 #define _mm512_cvtepu16_epi32 written_out::cvtepu16_epi32
+#undef _mm512_cvtepu8_epi32
+#define _mm512_cvtepu8_epi32 written_out::cvtepu8_epi32
 #undef _mm512_cvtne2ps_pbh
 #define _mm512_cvtne2ps_pbh written_out::cvtne2ps_pbh
 #undef _mm512_cvtneps_pbh
 #define _mm512_cvtneps_pbh written_out::cvtneps_pbh
+#undef _mm512_cvtps_epi32
+#define _mm512_cvtps_epi32 written_out::cvtps_epi32
 #undef _mm512_dpbf16_ps
 #define _mm512_dpbf16_ps written_out::dpbf16_ps
+#undef _mm512_dpbusd_epi32
+#define _mm512_dpbusd_epi32 written_out::dpbusd_epi32
 #undef _mm512_extracti64x4_epi64
 #define _mm512_extracti64x4_epi64 written_out::extracti64x4_epi64
 #undef _mm512_fmadd_pd

@@ -132,9 +132,10 @@ KERNEL convolve_bf16(int n, const bfloat16* image, const Real* planes, const int
   int* terms = scratch<int>(4, Count(pairs) + 1);
   int high_of_terms = 0, width_of_terms = 0;
   const Pair** lines = scratch<const Pair*>(5, Count(high) * wide + 1);
-  const int pieces = (pairs + DEEP_PAIRS - 1) / DEEP_PAIRS, unit = 4;
+  const int pieces = (pairs + DEEP_PAIRS - 1) / DEEP_PAIRS, unit = TILED ? TILE : 4;
   const int deep = (pairs + pieces * unit - 1) / (pieces * unit) * unit;
-  Real* partial = scratch(3, Count(high) * wide * 3 * LANES + 3 * LANES * 12);
+  Real* partial = scratch(3, Count(high) * wide * 3 * LANES + 3 * LANES * SPARE);
+  const Tiles tiles(pairs);
   BLOCK_LOOP(block, n) {
     const int part = block % across, at_x = block / across % beside, at_y = block / across / beside % down;
     const int product = block / across / beside / down, group = product % g.group, number = product / g.group;

@@ -1,5 +1,6 @@
 // convolution_int8.cpp: convolution_last.cpp in 8 bits: whole sums of products of bytes, on all CPUs the same (int8.h).
 #include "pixels_int8.h"
+#include "amx.h"
 
 // Rows of a tile of V vectors of sums, as in last.h.
 constexpr int rows_of(int v) {
@@ -49,6 +50,18 @@ struct Runs {
   int pieces, steps;
   const int* at;
 };
+
+#if TILED
+// Places, whose terms begin `places[i]` bytes behind `left`, as a left operand of multiply_tiles.
+struct RowsOfBytes {
+  const Runs& runs;
+  const uint8_t* left;
+  const int* places;
+  const char* row(int i) const { return (const char*)left + places[i]; }
+  long long at(int k) const { return runs.at[k / runs.steps] + 4LL * (k % runs.steps); }
+  int beside(int k, int most) const { return min(most, runs.steps - k % runs.steps); }
+};
+#endif
 
 // Stores a tile's sums. SIMPLE: without addend and slopes, and all filters exist.
 template <int V, bool SIMPLE, class Top>
@@ -100,16 +113,20 @@ DEVICE void tile(const Runs& runs, const uint8_t* left, const int* at, const int
 template <int V, class Top>
 DEVICE void all_rows(const Runs& runs, const uint8_t* left, const int* at, const int* panel, const Int8Epilogue& e, Top* to,
                      long long top_pitch, long long other_pitch, int rows, int count) {
-  constexpr int R = rows_of(V);
+  constexpr int R = TILED ? 2 * TILE : rows_of(V);
   Sums sums[R * V];
   const uint8_t* other = e.other;
   const auto end = e.simple() && count >= V * SUMS ? finish<V, true, Top> : finish<V, false, Top>;
   for (int i = 0; i < rows;) {
     const int rest = rows - i;
     int step = R;
+#if TILED
+    multiply_tiles<true>(RowsOfBytes{runs, left, at + i}, min(rest, R), runs.pieces * runs.steps, panel, V, e.bias, 0, sums);
+#else
     if (rest > R / 2 || R < 4) tile<R, V>(runs, left, at + i, panel, e.bias, rest, sums);
     else if (rest > 2) tile<R / 2, V>(runs, left, at + i, panel, e.bias, rest, sums), step = R / 2;
     else tile<1, V>(runs, left, at + i, panel, e.bias, 1, sums), step = 1;
+#endif
     end(sums, e, to, top_pitch, other, other_pitch, min(step, rest), count);
     i += step;
     to += step * top_pitch;
@@ -139,6 +156,7 @@ DEVICE void convolve(int n, const From* image, const int* packed, const int* bia
   int* const at = scratch<int>(0, Count(l.high) + 1);
   int* const piece_at = scratch<int>(1, Count(pieces) + 1);
   const Runs runs = {pieces, steps, piece_at};
+  const Tiles tiles(pieces * steps);
   BLOCK_LOOP(block, n) {
     const int cut = block % l.across, p0 = block / l.across % down * l.high, product = block / l.across / down;
     const int group = product % g.group, number = product / g.group, rows = min(l.high, places - p0), f0 = group * filters;

@@ -3,11 +3,13 @@
 // sum is over its terms in a fixed order whatever the worker.
 #pragma once
 #include "../core/bf16.h"
+#include "amx.h"
 #include "last.h"
 
 #if BF16
 typedef int Pair __attribute__((aligned(2), may_alias));  // two neighbours of a map
 constexpr int DEEP_PAIRS = 256;  // of a sum that are done before the next rows
+constexpr int SPARE = TILE;      // rows behind the last, of a tile that has too many
 
 // Where whole sums go: a map in bfloat16 or as floats, the one of the two that is there, and what is done with them before.
 struct Target {
@@ -142,10 +144,30 @@ DEVICE void tile_pairs(int depth, const PairRows& left, int row, const int* pane
   finish_pairs(&sums[0][0], V, high, row, channel, filters, t);
 }
 
+#if TILED
+// The rows as a left operand of multiply_tiles.
+template <bool TERMS>
+struct RowsOfPairs {
+  const PairRows& rows;
+  const char* row(int i) const { return (const char*)(rows.lines[i] + (TERMS ? 0 : rows.shift)); }
+  long long at(int k) const { return 4LL * (TERMS ? rows.terms[k] : k); }
+  int beside(int k, int most) const {
+    int count = TERMS ? 1 : most;
+    while (count < most && rows.terms[k + count] == rows.terms[k] + count) ++count;
+    return count;
+  }
+};
+#endif
+
 // All rows of a panel of V vectors.
 template <int V, bool TERMS>
 DEVICE void rows_pairs(int depth, const PairRows& left, const int* panel, int rows, int channel, int filters, Real* partial, bool first,
                        bool last, const Target& t) {
+#if TILED
+  multiply_tiles<false>(RowsOfPairs<TERMS>{left}, rows, depth, panel, V, first ? nullptr : partial, V * TILE, partial);
+  if (!last) return;
+  depth = 0, first = false;  // whole sums are stored below
+#endif
   constexpr int R = min(8, tile_rows(V));  // of more the places of the rows are not all in registers
   for (int i = 0; i < rows;) {
     const int rest = rows - i;

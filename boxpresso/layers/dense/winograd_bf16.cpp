@@ -43,7 +43,7 @@ DEVICE bool tiles_bf16(const LastTiles<2>& tiles, const Window& g, const Layout&
   const long long pitch = (channels + LANES - 1) / LANES * LANES + 2 * PAD, step = count * pitch;
   const long long matrix = (long long)(panels.vectors) * LANES * pairs, out_step = (long long)(count) * 3 * LANES;
   bfloat16* pixels = scratch<bfloat16>(3, Count(step) * POINTS + 2 * LANES);
-  Real* products = scratch(4, Count(out_step) * POINTS + 3 * LANES * 12);
+  Real* products = scratch(4, Count(out_step) * POINTS + 3 * LANES * SPARE);
   const Pair** lines = scratch<const Pair*>(5, count);
   tiles.take(image, l.bottom_pitch, channels, pixels, step, pitch);
   for (int t = 0; t < count; ++t) lines[t] = (const Pair*)(pixels + t * pitch);
@@ -75,6 +75,7 @@ KERNEL winograd_bf16(int n, const bfloat16* image, const int* packed, const Real
 #if BF16
   const Window g(geometry);
   const int tile_rows = (g.out_height + 1) / 2, down = (tile_rows + rows - 1) / rows, filters = g.group_maps();
+  const Tiles registers((g.group_channels() + 1) / 2);
   BLOCK_LOOP(block, n) {
     const int y0 = block % down * rows, product = block / down, group = product % g.group, number = product / g.group;
     const int f0 = group * filters, all = min(rows, tile_rows - y0) * ((g.out_width + 1) / 2);

@@ -1,0 +1,148 @@
+// amx.h: TILED, whether the machine that a text is compiled for multiplies matrices in registers (AMX), and the words for that.
+//
+// A tile register holds up to 16 rows of 64 bytes: of the left operand 16 words of 32 bits a row, each two neighbouring bfloat16 or four
+// bytes; of the right one, which is packed, the words of 16 filters a row; of the sums those of 16 filters.
+// Sums of whole numbers are exact. Sums of pairs of bfloat16 are not those of AVX512-BF16: the products of first numbers and those of
+// second ones are two sums, from 0 on and over 16 words, which are added to each other and then to what there was; each step is rounded to
+// nearest, ties to even, and subnormal numbers are 0 (Intel's manual, TDPBF16PS).
+#pragma once
+#include "simd.h"
+#include "all_vectors.h"
+
+// UNTILED: that the operating system does not let this process use them (levels.py).
+#if defined(__AMX_TILE__) && defined(__AMX_BF16__) && defined(__AMX_INT8__) && defined(__AVX512F__) && !defined(UNTILED)
+#define TILED 1
+#else
+#define TILED 0
+#endif
+
+constexpr int TILE = 16;  // rows of a tile, and words of a row
+
+#if TILED
+// All that was written is there for the instructions that load tiles and their shapes, of which GCC does not know that they read memory.
+DEVICE void in_memory() { __asm__ volatile("" : : : "memory"); }
+#endif
+
+// While it lasts the calling thread has tiles for sums over `depth` words: four of sums, and one of each operand of whole rows and of those
+// that remain at the end. They hold nothing before and after, as no function may rely on them over a call (System V ABI); what
+// interrupts a thread saves them.
+struct Tiles {
+#if TILED
+  explicit Tiles(int depth) {
+    struct alignas(64) {
+      uint8_t palette, start, none[14];
+      uint16_t bytes[16];
+      uint8_t rows[16];
+    } shapes = {1, 0, {}, {}, {}};
+    const int rest = depth % TILE;
+    for (int t = 0; t < 8; ++t) {
+      const bool whole = t < 6;
+      shapes.rows[t] = uint8_t(whole || t == 6 ? TILE : rest), shapes.bytes[t] = uint16_t(whole || t == 7 ? 4 * TILE : 4 * rest);
+      if (!whole && rest == 0) shapes.rows[t] = 0, shapes.bytes[t] = 0;
+    }
+    in_memory();
+    _tile_loadconfig(&shapes);
+  }
+  ~Tiles() { _tile_release(); }
+#else
+  explicit Tiles(int) {}
+#endif
+  Tiles(const Tiles&) = delete;
+};
+
+#if TILED
+
+// 16 rows of a left operand from `row` on, and `count` words of each from word k on. Left has row(i), the address of a row; at(k), the bytes
+// from there to a word; and beside(k, most), how many words from k on lie beside each other.
+struct TileOf {
+  const char* at;
+  long long pitch;
+
+  // room: for a tile, where rows are not evenly apart or lie behind the last, or words not beside each other.
+  template <class Left>
+  TileOf(const Left& left, int row, int rows, int k, int count, char* room) {
+    const int high = min(rows - row, TILE);
+    at = left.row(row) + left.at(k), pitch = high > 1 ? left.row(row + 1) - left.row(row) : 0;
+    bool even = high == TILE && left.beside(k, count) == count;
+    for (int i = 2; i < TILE && even; ++i) even = left.row(row + i) - left.row(row + i - 1) == pitch;
+    if (even) return;
+    for (int q = 0, words; q < count; q += words) {
+      words = left.beside(k + q, count - q);
+      const long long from = left.at(k + q);
+      const __mmask16 mask = __mmask16((1u << words) - 1);
+      for (int i = 0; i < TILE; ++i)  // a row too many repeats the first, unsaved
+        _mm512_mask_storeu_ps(room + (i * TILE + q) * 4, mask, _mm512_maskz_loadu_ps(mask, left.row(row + (i < high ? i : 0)) + from));
+    }
+    at = room, pitch = 4 * TILE;
+  }
+};
+
+// sums = begin + left * right, of `rows` rows and vectors * TILE filters: of bytes without sign by such with one, or of bfloat16. `right` has
+// depth rows of words, those of all filters beside each other. begin: null for 0; from a row of it to the next there are
+// `begin_pitch` numbers. sums: as many numbers beside each other as `right` has words, and of rows the next multiple of TILE, of which
+// those behind the last are anything. In a Tiles of this depth, or of one that ends with it after whole rows of words.
+template <bool BYTES, class Left>
+DEVICE void multiply_tiles(const Left& left, int rows, int depth, const int* right, int vectors, const void* begin, int begin_pitch,
+                           void* sums) {
+#define MULTIPLY(sum, a, b)                  \
+  do {                                       \
+    if constexpr (BYTES) _tile_dpbusd(sum, a, b); \
+    else _tile_dpbf16ps(sum, a, b);          \
+  } while (0)
+// a, b: the tiles of the operands. Each pair of tiles of an operand is taken in the order that the other leaves off with.
+#define STEP(a, b)                                         \
+  do {                                                     \
+    _tile_loadd(a, upper.at, upper.pitch);                 \
+    _tile_loadd(b, filters, right_pitch);                  \
+    MULTIPLY(0, a, b);                                     \
+    if (two) {                                             \
+      _tile_loadd(b, filters + TILE, right_pitch);         \
+      MULTIPLY(1, a, b);                                   \
+    }                                                      \
+    if (both) {                                            \
+      const TileOf lower(left, i + TILE, rows, k, count, room[1]); \
+      in_memory();                                         \
+      _tile_loadd(a, lower.at, lower.pitch);               \
+      if (two) {                                           \
+        MULTIPLY(3, a, b);                                 \
+        _tile_loadd(b, filters, right_pitch);              \
+      }                                                    \
+      MULTIPLY(2, a, b);                                   \
+    }                                                      \
+  } while (0)
+#define BEGIN(sum, row, vector)                                                                                         \
+  do {                                                                                                                  \
+    if (begin) _tile_loadd(sum, (const char*)begin + ((row) * (long long)(begin_pitch) + (vector) * TILE) * 4, 4LL * begin_pitch); \
+    else _tile_zero(sum);                                                                                               \
+  } while (0)
+#define END(sum, row, vector) _tile_stored(sum, (char*)sums + ((row) * (long long)(vectors) + (vector)) * 4 * TILE, right_pitch)
+  alignas(64) char room[2][TILE * TILE * 4];
+  const long long right_pitch = 4LL * TILE * vectors;
+  in_memory();
+  for (int i = 0; i < rows; i += 2 * TILE)
+    for (int v = 0; v < vectors; v += 2) {
+      const bool both = rows - i > TILE, two = v + 1 < vectors;
+      BEGIN(0, i, v);
+      if (two) BEGIN(1, i, v + 1);
+      if (both) BEGIN(2, i + TILE, v);
+      if (both && two) BEGIN(3, i + TILE, v + 1);
+      for (int k = 0; k < depth; k += TILE) {
+        const int count = min(depth - k, TILE);
+        const int* filters = right + ((long long)(k) * vectors + v) * TILE;
+        const TileOf upper(left, i, rows, k, count, room[0]);
+        in_memory();
+        if (count == TILE) STEP(4, 5);
+        else STEP(6, 7);
+      }
+      END(0, i, v);
+      if (two) END(1, i, v + 1);
+      if (both) END(2, i + TILE, v);
+      if (both && two) END(3, i + TILE, v + 1);
+    }
+#undef END
+#undef BEGIN
+#undef STEP
+#undef MULTIPLY
+}
+
+#endif
