@@ -82,7 +82,7 @@ def faults(wheel: Path, jobs: list[Job]) -> list[str]:
     tags = {f"py3-none-{tag}" for tag in name[1].split(".")}
     if set(re.findall(r"^Tag: (.*)$", about, re.M)) != tags or "Root-Is-Purelib: false" not in about:
         wrong.append(f"its file WHEEL is of another one: {about}")
-    wanted = {f"{level}{prebuilt.SUFFIX}": held(level, jobs) for level in LEVELS[machine]}
+    wanted = {f"{level}{prebuilt.SUFFIX}": held(level, jobs) for level in LEVELS[machine] if level.on(name[1])}
     wanted = {library: has for library, has in wanted.items() if has}
     if set(libraries) != set(wanted):
         wrong.append(f"its kernels are {', '.join(sorted(libraries)) or 'none'}, not {', '.join(sorted(wanted))}")
@@ -120,7 +120,7 @@ def compile_kernels(platform: str, kernels: Path) -> None:
     """Compiles the levels that a folder lacks. Raises CalledProcessError, which the compiler has explained."""
     target = PLATFORMS[platform][0]
     machine = target.partition("-")[0]
-    levels = [level for level in LEVELS[machine] if held(level, all_jobs())]
+    levels = [level for level in LEVELS[machine] if level.on(target) and held(level, all_jobs())]
     missing = [level.name for level in levels if not (kernels / f"{level}{prebuilt.SUFFIX}").exists()]
     if not missing:
         return

@@ -102,8 +102,9 @@ def target() -> str:
 
 def levels_of(names: str) -> list[levels.Level]:
     """The levels of the compiler's machine that have these names; "all" for all. Raises DeviceError for an unknown one."""
-    machine = target().partition("-")[0].replace("arm64", "aarch64")
-    known = {level.name: level for level in levels.LEVELS.get(machine, ())}
+    system = target()
+    machine = system.partition("-")[0].replace("arm64", "aarch64")
+    known = {level.name: level for level in levels.LEVELS.get(machine, ()) if level.on(system)}
     wanted = list(known) if names == "all" else names.split(",")
     if unknown := [name for name in wanted if name not in known]:
         raise DeviceError(f"{machine} has no level {unknown[0]!r}: choose from {', '.join(known) or 'none'}")

@@ -35,6 +35,8 @@ class Level:
         What of a CPU it needs beyond the level before, as Linux calls it in /proc/cpuinfo.
     asks
         What a text asks for that is compiled otherwise than at the level before; "" where every text is.
+    system
+        The only system that it is for, as sys.platform and what a compiler makes code for name it; "" for all.
     """
 
     name: str
@@ -42,6 +44,7 @@ class Level:
     features: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
     asks: str = ""
+    system: str = ""
 
     def flags(self, command: Sequence[str]) -> tuple[str, ...]:
         """The options for a compiler; zig has names of its own."""
@@ -49,7 +52,7 @@ class Level:
             cpu = self.march.replace("-", "_")
             if arm := re.fullmatch(r"armv(\d+)(?:\.(\d+))?-a", self.march):
                 cpu = "generic" + (f"+v{arm[1]}_{arm[2]}a" if arm[2] else "")
-            return ("-mcpu=" + "+".join((cpu, *self.features)),)
+            return ("-mcpu=" + "+".join((cpu, *self.features)).replace("-", "_"),)
         if self.march.startswith("armv"):
             return ("-march=" + "+".join((self.march, *self.features)),)
         return (f"-march={self.march}", *(f"-m{feature}" for feature in self.features))
@@ -57,6 +60,10 @@ class Level:
     def changes(self, text: bytes) -> bool:
         """Whether a text with its headers is compiled otherwise at this level than at the one before."""
         return re.search(self.asks.encode(), text) is not None
+
+    def on(self, system: str) -> bool:
+        """Whether it is for a system, by a name that has the system's in it, as x86_64-linux-gnu and manylinux_2_28_x86_64."""
+        return self.system in system
 
     def __str__(self) -> str:
         return self.name
@@ -70,6 +77,10 @@ LEVELS: dict[str, tuple[Level, ...]] = {
         Level(
             "v4-bf16", "x86-64-v4", ("avx512vnni", "avx512bf16"), ("avx512_vnni", "avx512_bf16"),
             asks="__AVX512(VNNI|BF16)__",
+        ),
+        Level(
+            "v4-amx", "x86-64-v4", ("avx512vnni", "avx512bf16", "amx-tile", "amx-bf16", "amx-int8"),
+            ("amx_tile", "amx_bf16", "amx_int8"), asks="__AMX_TILE__", system="linux",
         ),
     ),
     "aarch64": (
@@ -88,6 +99,7 @@ MACOS = {
     "avx512cd": "avx512cd", "avx512dq": "avx512dq", "avx512vl": "avx512vl", "avx512_vnni": "avx512vnni",
     "avx512_bf16": "avx512bf16", "asimddp": "arm.FEAT_DotProd", "bf16": "arm.FEAT_BF16",
 }  # fmt: skip
+TILES = "amx_tile"  # which a CPU lets a process use that has asked for it
 WINDOWS = {"sse4_2": 38, "avx2": 40, "avx512f": 41, "asimddp": 43, "avx512_bf16": -1, "bf16": -1}
 
 
@@ -97,8 +109,8 @@ def machine() -> str:
 
 
 def levels() -> tuple[Level, ...]:
-    """The levels of this machine, the least first; () for one that none is defined for."""
-    return LEVELS.get(machine(), ())
+    """The levels of this machine and its system, the least first; () for one that none is defined for."""
+    return tuple(level for level in LEVELS.get(machine(), ()) if level.on(sys.platform))
 
 
 def has(feature: str) -> bool:
@@ -107,7 +119,27 @@ def has(feature: str) -> bool:
         return feature not in MACOS or has_on_macos(MACOS[feature])
     if sys.platform == "win32":
         return feature not in WINDOWS or bool(ctypes.windll.kernel32.IsProcessorFeaturePresent(WINDOWS[feature]))
-    return feature in listed()
+    return feature in listed() and (feature != TILES or permitted())
+
+
+@functools.cache
+def permitted() -> bool:
+    """Asks Linux for AMX's tile registers (arch_prctl's ARCH_REQ_XCOMP_PERM). Returns whether it grants them, which it does for
+    all threads that there are and will be, and for processes that are forked.
+
+    A kernel before 5.16 refuses them, as does one that is emulated, or where a thread has a stack for signals that is too small
+    for such registers.
+    """
+    arch_prctl, request, tile_data = (ctypes.c_long(number) for number in (158, 0x1023, 18))
+    return bool(ctypes.CDLL(None).syscall(arch_prctl, request, tile_data) == 0)
+
+
+def untiled() -> tuple[str, ...]:
+    """What a compiler is told beside -march=native where this process has no leave to use the tiles that the CPU may have."""
+    if machine() != "x86_64":
+        return ()
+    known = sys.platform == "linux" and os.path.exists("/proc/cpuinfo")
+    return () if known and (TILES not in listed() or permitted()) else ("-DUNTILED",)
 
 
 def has_on_macos(name: str) -> bool:
@@ -192,7 +224,7 @@ def march(command: Sequence[str]) -> tuple[str, ...]:
     if level:
         return level.flags(command)
     if not crosses(command):
-        return ("-march=native",)
+        return ("-march=native", *untiled())
     return offered()[-1].flags(command) if offered() else ()
 
 

@@ -43,6 +43,7 @@ ZEN4 = [
     "movbe",
 ]
 AVX512 = ["avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"]
+AMX = ["avx512_vnni", "avx512_bf16", "amx_tile", "amx_bf16", "amx_int8"]
 USE = """
     import sys
     from pathlib import Path
@@ -66,6 +67,7 @@ def x86(monkeypatch: pytest.MonkeyPatch) -> None:
     """An x86-64 of Linux, whatever this machine is."""
     monkeypatch.setattr(levels, "machine", lambda: "x86_64")
     monkeypatch.setattr(levels.sys, "platform", "linux")
+    monkeypatch.setattr(levels, "permitted", lambda: True)
     monkeypatch.delenv("BOXPRESSO_CPU", raising=False)
 
 
@@ -84,11 +86,57 @@ def has(monkeypatch: pytest.MonkeyPatch, *features: str) -> None:
         ([*ZEN4, *AVX512[:-1]], ["v3", "v2"]),
         ([*ZEN4, *AVX512, "avx512_vnni"], ["v4", "v3", "v2"]),
         ([*ZEN4, *AVX512, "avx512_vnni", "avx512_bf16"], ["v4-bf16", "v4", "v3", "v2"]),
+        ([*ZEN4, *AVX512, *AMX[:-1]], ["v4-bf16", "v4", "v3", "v2"]),
+        ([*ZEN4, *AVX512, *AMX], ["v4-amx", "v4-bf16", "v4", "v3", "v2"]),
     ],
 )
 def test_what_a_cpu_offers(features, best, x86, monkeypatch):
     has(monkeypatch, *features)
     assert [level.name for level in levels.ladder()] == best
+
+
+def test_tiles_that_the_system_refuses(x86, monkeypatch):
+    """The CPU lists them; -march=native would use them."""
+    has(monkeypatch, *ZEN4, *AVX512, *AMX)
+    assert levels.march(("g++",)) == ("-march=native",)
+    monkeypatch.setattr(levels, "permitted", lambda: False)
+    assert [level.name for level in levels.ladder()] == ["v4-bf16", "v4", "v3", "v2"]
+    assert levels.march(("g++",)) == ("-march=native", "-DUNTILED")
+    monkeypatch.setenv("BOXPRESSO_CPU", "v4-amx")
+    with pytest.raises(DeviceError, match=r"'v4-amx', but .* lacks amx_tile; the most that it offers is v4-bf16"):
+        levels.ladder()
+
+
+@pytest.mark.parametrize("answer", [0, -1])
+def test_linux_is_asked_for_tiles(answer, monkeypatch):
+    """By arch_prctl, 158 of x86-64: the request 0x1023 of state 18."""
+    asked = []
+
+    def syscall(*words: ctypes.c_long) -> int:
+        asked.append([word.value for word in words])
+        return answer
+
+    monkeypatch.setattr(levels.ctypes, "CDLL", lambda name: SimpleNamespace(syscall=syscall))
+    assert levels.permitted.__wrapped__() == (answer == 0)
+    assert asked == [[158, 0x1023, 18]]
+
+
+@pytest.mark.skipif(sys.platform != "linux" or levels.machine() != "x86_64", reason="asks Linux on x86-64")
+def test_what_linux_grants_is_what_it_lists():
+    """Where its list has no tiles it grants none."""
+    assert levels.has(levels.TILES) or levels.TILES not in levels.listed()
+    assert not levels.permitted() or levels.TILES in levels.listed()
+
+
+@pytest.mark.parametrize("system", ["win32", "darwin"])
+def test_tiles_are_for_linux_alone(system, x86, monkeypatch):
+    monkeypatch.setattr(levels.sys, "platform", system)
+    assert levels.levels()[-1].name == "v4-bf16"
+    assert levels.untiled() == ("-DUNTILED",)
+    for target in ("x86_64-windows-gnu", "x86_64-macos.11.0", "win_amd64", "macosx_11_0_x86_64"):
+        assert not levels.LEVELS["x86_64"][-1].on(target)
+    for target in ("x86_64-linux-gnu", "manylinux_2_28_x86_64"):
+        assert levels.LEVELS["x86_64"][-1].on(target)
 
 
 def test_what_is_asked_for(x86, monkeypatch):
@@ -106,7 +154,7 @@ def test_what_is_asked_for(x86, monkeypatch):
     ):
         levels.ladder()
     monkeypatch.setenv("BOXPRESSO_CPU", "native2")
-    with pytest.raises(DeviceError, match="must be v2, v3, v4, v4-bf16 or native; did you mean 'native'"):
+    with pytest.raises(DeviceError, match="must be v2, v3, v4, v4-bf16, v4-amx or native; did you mean 'native'"):
         host.Cpu()
 
 
@@ -175,7 +223,7 @@ def test_the_cpu_has_what_its_level_lets_a_compiler_use():
     def macros(*flags: str) -> set[str]:
         command = [*compiler.compiler(), *flags, "-dM", "-E", "-x", "c++", os.devnull]
         text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-        return set(re.findall(r"#define (__(?:AVX|SSE|FMA|F16C|BMI|LZCNT|POPCNT|MOVBE)\w*) ", text))
+        return set(re.findall(r"#define (__(?:AMX|AVX|SSE|FMA|F16C|BMI|LZCNT|POPCNT|MOVBE)\w*) ", text))
 
     native = macros("-march=native")
     for level in levels.offered():
@@ -184,10 +232,12 @@ def test_the_cpu_has_what_its_level_lets_a_compiler_use():
 
 def test_texts_of_a_level():
     """Only what asks for the instructions of the last level is compiled for it once more."""
-    last = levels.LEVELS["x86_64"][-1]
-    assert last.changes(b"".join(BF16.texts))
-    assert not last.changes(b"".join(ReLU.kernels.texts))
-    assert all(level.changes(b"") for level in levels.LEVELS["x86_64"][:-1])
+    *lower, bf16, amx = levels.LEVELS["x86_64"]
+    assert bf16.changes(b"".join(BF16.texts))
+    assert not bf16.changes(b"".join(ReLU.kernels.texts))
+    assert all(level.changes(b"") for level in lower)
+    files = {kernels.path.name for kernels in build.declared() if amx.changes(b"".join(kernels.texts))}
+    assert files == {"convolution_bf16.cpp", "convolution_int8.cpp", "winograd_bf16.cpp"}
 
 
 ASKS = """
@@ -304,7 +354,7 @@ def test_a_text_of_ones_own_without_a_compiler(folder, tmp_path):
 
 def test_a_level_holds_what_the_one_before_has_not(tmp_path):
     """The last level is built of what asks for it alone, unless it is built without the one before."""
-    known = levels.LEVELS["x86_64"]
+    known = levels.LEVELS["x86_64"][:-1]  # up to v4-bf16
     if build.target().partition("-")[0] != "x86_64":
         pytest.skip("the compiler is for another machine")
     files = [(asking(tmp_path), "float"), (ReLU.kernels, "float")]
