@@ -21,7 +21,7 @@ from boxpresso.device.signature import HEADERS
 from boxpresso.layers.core.lowering import bf16_available
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the levels' compilers and emulators are Linux's")
-ASKS = re.compile(rb"^#(?:el)?if.*\b__(?:SSE|AVX|FMA|ARM)", re.M)  # a text that asks which CPU it is for
+ASKS = re.compile(rb"^#(?:el)?if.*\b__(?:SSE|AVX|AMX|FMA|ARM)", re.M)  # a text that asks which CPU it is for
 COMMON = (HEADERS / "kernel.h").read_bytes()  # which all have, and which asks for what is REPRODUCIBLE alone
 BY_CPU = [path for path in FILES if any(ASKS.search(text) for text in cache.texts(path, HEADERS) if text != COMMON)]
 TYPES = [
@@ -47,10 +47,14 @@ def test_the_files_that_ask_for_the_cpu():
 # No text asks for more there than for what AVX512, AVX512-BF16 and NEON have.
 SAME = ("AVX512-VNNI", "NEON-DOT")
 FIRST = "AVX512-BF16"  # has all that the others of its kind have but AMX; a first look compiles for it alone
-QUICK = [  # for NEON all files are compiled below
+QUICK = [  # for NEON all files are compiled below, what asks for AMX in tests/run/test_amx.py
     pytest.param(
         level,
-        marks=pytest.mark.sweep if level.name in (*SAME, "NEON") else () if level.name == FIRST else pytest.mark.later,
+        marks=pytest.mark.sweep
+        if level.name in (*SAME, "NEON", "AMX")
+        else ()
+        if level.name == FIRST
+        else pytest.mark.later,
     )
     for level in LEVELS.values()
 ]
