@@ -19,7 +19,7 @@
 constexpr int TILE = 16;  // rows of a tile, and words of a row
 
 #if TILED
-// All that was written is there for the instructions that load tiles and their shapes, of which GCC does not know that they read memory.
+// What a text writes before is written, and what it writes behind is not yet.
 DEVICE void in_memory() { __asm__ volatile("" : : : "memory"); }
 #endif
 
@@ -40,7 +40,7 @@ struct Tiles {
       shapes.rows[t] = uint8_t(whole || t == 6 ? TILE : rest), shapes.bytes[t] = uint16_t(whole || t == 7 ? 4 * TILE : 4 * rest);
       if (!whole && rest == 0) shapes.rows[t] = 0, shapes.bytes[t] = 0;
     }
-    in_memory();
+    in_memory();  // GCC takes it to read eight bytes
     _tile_loadconfig(&shapes);
   }
   ~Tiles() { _tile_release(); }
@@ -84,6 +84,13 @@ struct TileOf {
 template <bool BYTES, class Left>
 DEVICE void multiply_tiles(const Left& left, int rows, int depth, const int* right, int vectors, const void* begin, int begin_pitch,
                            void* sums) {
+// GCC takes an instruction that loads a tile for one that reads no memory.
+#define LOAD(tile, at, pitch)       \
+  do {                              \
+    in_memory();                    \
+    _tile_loadd(tile, at, pitch);   \
+    in_memory();                    \
+  } while (0)
 #define MULTIPLY(sum, a, b)                  \
   do {                                       \
     if constexpr (BYTES) _tile_dpbusd(sum, a, b); \
@@ -92,33 +99,31 @@ DEVICE void multiply_tiles(const Left& left, int rows, int depth, const int* rig
 // a, b: the tiles of the operands. Each pair of tiles of an operand is taken in the order that the other leaves off with.
 #define STEP(a, b)                                         \
   do {                                                     \
-    _tile_loadd(a, upper.at, upper.pitch);                 \
-    _tile_loadd(b, filters, right_pitch);                  \
+    LOAD(a, upper.at, upper.pitch);                 \
+    LOAD(b, filters, right_pitch);                  \
     MULTIPLY(0, a, b);                                     \
     if (two) {                                             \
-      _tile_loadd(b, filters + TILE, right_pitch);         \
+      LOAD(b, filters + TILE, right_pitch);         \
       MULTIPLY(1, a, b);                                   \
     }                                                      \
     if (both) {                                            \
       const TileOf lower(left, i + TILE, rows, k, count, room[1]); \
-      in_memory();                                         \
-      _tile_loadd(a, lower.at, lower.pitch);               \
+      LOAD(a, lower.at, lower.pitch);               \
       if (two) {                                           \
         MULTIPLY(3, a, b);                                 \
-        _tile_loadd(b, filters, right_pitch);              \
+        LOAD(b, filters, right_pitch);              \
       }                                                    \
       MULTIPLY(2, a, b);                                   \
     }                                                      \
   } while (0)
 #define BEGIN(sum, row, vector)                                                                                         \
   do {                                                                                                                  \
-    if (begin) _tile_loadd(sum, (const char*)begin + ((row) * (long long)(begin_pitch) + (vector) * TILE) * 4, 4LL * begin_pitch); \
+    if (begin) LOAD(sum, (const char*)begin + ((row) * (long long)(begin_pitch) + (vector) * TILE) * 4, 4LL * begin_pitch); \
     else _tile_zero(sum);                                                                                               \
   } while (0)
 #define END(sum, row, vector) _tile_stored(sum, (char*)sums + ((row) * (long long)(vectors) + (vector)) * 4 * TILE, right_pitch)
   alignas(64) char room[2][TILE * TILE * 4];
   const long long right_pitch = 4LL * TILE * vectors;
-  in_memory();
   for (int i = 0; i < rows; i += 2 * TILE)
     for (int v = 0; v < vectors; v += 2) {
       const bool both = rows - i > TILE, two = v + 1 < vectors;
@@ -130,7 +135,6 @@ DEVICE void multiply_tiles(const Left& left, int rows, int depth, const int* rig
         const int count = min(depth - k, TILE);
         const int* filters = right + ((long long)(k) * vectors + v) * TILE;
         const TileOf upper(left, i, rows, k, count, room[0]);
-        in_memory();
         if (count == TILE) STEP(4, 5);
         else STEP(6, 7);
       }
@@ -143,6 +147,7 @@ DEVICE void multiply_tiles(const Left& left, int rows, int depth, const int* rig
 #undef BEGIN
 #undef STEP
 #undef MULTIPLY
+#undef LOAD
 }
 
 #endif
