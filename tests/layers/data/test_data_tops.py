@@ -447,3 +447,23 @@ def test_labels_that_are_joined_have_equal_parts():
     net = Net(parse_net(text), data="shapes", device="cpu", lazy=True)
     assert net.blobs["x"].shape == net.blobs["y"].shape == (2, 2)
     assert net.blobs["j"].shape == (2, 4)
+
+
+@pytest.mark.parametrize("type", ["LSTM", "ConvLSTM"])
+def test_marks_of_sequences_have_a_number_for_each_step(type):
+    text = f"""layer {{ name: "d" type: "Data" top: "data" data_param {{ batch_size: 4 }} transform_param {{ crop_size: 6 }} }}
+        layer {{ name: "m" type: "HDF5Data" top: "marks" hdf5_data_param {{ batch_size: 4 }} }}
+        layer {{ name: "r" type: "Reshape" bottom: "data" top: "r"
+            reshape_param {{ shape {{ dim: -1 dim: 2 dim: 3 dim: 6 dim: 6 }} }} }}
+        layer {{ name: "l" type: "{type}" bottom: "r" bottom: "marks" top: "l" recurrent_param {{ num_output: 5 }}
+            lstm_conv_param {{ num_output: 5 kernel_size: 3 pad: 1 }} }}"""
+    net = Net(parse_net(text), data="shapes", device="cpu", lazy=True)
+    assert net.blobs["marks"].shape == (2, 2)
+
+
+def test_labels_alone_are_not_of_regions():
+    text = """layer { name: "d" type: "Python" top: "data" top: "%s" python_param { module: "own" layer: "Own" } }
+        layer { name: "y" type: "Silence" bottom: "data" bottom: "%s" }"""
+    for name, sides in (("labels", (224, 224)), ("gt_boxes", (576, 960))):
+        net = Net(parse_net(text % (name, name)), data="shapes", device="cpu", lazy=True)
+        assert net.blobs["data"].shape[2:] == sides
