@@ -144,6 +144,10 @@ class Sources:
         for i, top in enumerate(tops):  # several labels of an image, which a Slice parts
             if top.role == "class" and len(top.shape) == 1 and (parts := sliced(net, layer.top[i])):
                 tops[i] = Top((*top.shape, parts), top.role)
+        contexts = max((other.mil_param.context_per_roi for other in net.layer), default=0)
+        for i, name in enumerate(layer.top):  # boxes around each region (R*CNN)
+            if contexts and name == "secondary_rois":
+                tops[i] = Top((contexts * REGIONS, 5), "rois")
         if rows := rows_of_regions(net, tops):
             tops = [Top((rows, *top.shape[1:]), top.role, top.certain) if top.shape[:1] == (REGIONS,) else top
                     for top in tops]  # fmt: skip

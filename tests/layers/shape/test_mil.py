@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from harness import Rig, check_gradient
 
-from boxpresso.proto.errors import LayerError
+from boxpresso import Net
+from boxpresso.proto import parse_net
+from boxpresso.proto.errors import LayerError, ModelError
 
 RNG = np.random.default_rng(4)
 X, ROWS = RNG.uniform(0.02, 0.9, (2, 3, 4, 5)), RNG.standard_normal((12, 7))
@@ -57,3 +59,20 @@ def test_equal_scores_and_certain_ones(device):
 def test_what_it_refuses(text, shape, message):
     with pytest.raises(LayerError, match=message):
         Rig(text, [np.zeros(shape)])
+
+
+RCNN = """layer { name: "d" type: "Python" top: "data" top: "rois" top: "secondary_rois" python_param { module: "own" layer: "Own" } }
+    layer { name: "p" type: "ROIPooling" bottom: "data" bottom: "rois" top: "p" roi_pooling_param { pooled_h: 1 pooled_w: 1 } }
+    layer { name: "q" type: "ROIPooling" bottom: "data" bottom: "secondary_rois" top: "q" roi_pooling_param { pooled_h: 1 pooled_w: 1 } }
+    layer { name: "m" type: "MIL" bottom: "q" top: "m" mil_param { context_per_roi: 10 } }
+    layer { name: "s" type: "Sum" bottom: "p" bottom: "m" top: "s" %s }"""
+
+
+def test_regions_and_what_is_around_them():
+    """R*CNN's data without its files, and its Sum, which adds bottoms; a Sum with fields is another program's."""
+    net = Net(parse_net(RCNN % ""), data="shapes", device="cpu")
+    assert net.blobs["secondary_rois"].shape[0] == 10 * net.blobs["rois"].shape[0]
+    net.forward()
+    np.testing.assert_allclose(net.blobs["s"].data, net.blobs["p"].data + net.blobs["m"].data, rtol=1e-6)
+    with pytest.raises(ModelError, match="unknown type 'Sum'"):
+        Net(parse_net(RCNN % "sum_param { num_output: 3 }"), data="shapes", device="cpu")
