@@ -17,6 +17,24 @@ from ..layers.core.data_tops import OBJECTS, REGIONS, SPATIAL, Top, by_name, dat
 from ..proto import BoxpressoError, LayerParameter, ModelError, NetParameter, nearest
 
 Shapes = Mapping[str, Sequence[int]]
+USUAL = (
+    227,
+    256,
+    225,
+    299,
+    321,
+    320,
+    448,
+    512,
+    513,
+    128,
+    112,
+    96,
+    64,
+    48,
+    32,
+    28,
+)  # sides of images, the likelier first
 
 
 class Sources:
@@ -55,6 +73,7 @@ class Sources:
         self.made_of: dict[str, set[str]] = {}  # blobs -> the tops that they are computed from
         self.same: dict[str, set[str]] = {}  # tops that no field tells -> those that must have the same shape
         self.parts: dict[str, list[str]] = {}  # blobs that are tops without a shape, joined -> those tops
+        self.computed: set[str] = set()  # blobs with other values than the top that gives them their shape
         self.matrices: set[str] = set()  # Inputs for the files of InfogainLoss
         sizes = {name: tuple(int(side) for side in shape) for name, shape in (shapes or {}).items()}
         self.param = NetParameter()
@@ -197,6 +216,9 @@ class Sources:
                 if bottoms[0] in self.origin:
                     self.origin[name] = self.origin[bottoms[0]]
             return
+        if Trait.ELEMENTWISE in traits and len(bottoms) == 1 and bottoms[0] in self.origin:
+            self.computed.update(layer.param.top)  # of the same shape, with other values
+            self.origin.update((name, self.origin[bottoms[0]]) for name in layer.param.top)
         if len(bottoms) < 2:
             return
         if Trait.REGIONS in traits and self.resizable(regions := self.origin.get(bottoms[1], "")):
@@ -207,14 +229,19 @@ class Sources:
         labelled = Trait.CLASS_LABELS in traits
         known_rows, rows = labelled or Trait.COMPARES in traits, blobs[bottoms[0]].shape
         for at, name in enumerate(bottoms[1:], 1):
-            top = self.origin.get(name)
+            top = None if labelled and name in self.computed else self.origin.get(name)
             wanted = rows if known_rows else layer.expects(at, rows)
             if wanted is None:
                 continue
             if top is None and known_rows and name in self.parts:
                 self.part(self.parts[name], blobs[name], wanted, blobs, changed)
             if top is None:
-                if wanted[1:] == blobs[name].shape[1:]:  # steps of time, which an image's width makes
+                own = self.made_of.get(name, set())
+                if own and own == self.made_of.get(bottoms[0]) and all(map(self.resizable, own)):
+                    first, other = blobs[bottoms[0]], blobs[name]
+                    if other.shape != wanted:  # two parts of a net that one image makes
+                        self.try_sides(own, lambda: layer.expects(at, first.shape) == other.shape, blobs, changed)  # noqa: B023
+                elif wanted[1:] == blobs[name].shape[1:]:  # steps of time, which an image's width makes
                     self.search(bottoms[0], lambda: blobs[bottoms[0]].shape[0], blobs[name].shape[0], blobs, changed)
                 continue
             if labelled and rows:
@@ -351,6 +378,8 @@ class Sources:
                 free = [top for top in tops if self.resizable(top)]
                 if len(free) == 1 and self.resize(free[0], blob, wanted.shape[2:], blobs, changed):
                     break
+            if own == other and blobs[name].shape[2:] != first.shape[2:] and all(map(self.resizable, own)):
+                self.try_sides(own, lambda: blobs[name].shape[2:] == first.shape[2:], blobs, changed)  # noqa: B023
         if Trait.ELEMENTWISE in layer.traits:  # a mask, say, which is as large as what it is multiplied with
             for name in bottoms:
                 others = [blobs[other].shape for other in bottoms if not self.open(other)]
@@ -358,6 +387,26 @@ class Sources:
                     mask = self.origin[name]
                     if not any(mask in self.made_of.get(other, {other}) for other in bottoms if not self.open(other)):
                         self.give(mask, Top(others[0], self.tops[mask].role, False), blobs, changed)
+
+    def try_sides(
+        self, names: set[str], agrees: Callable[[], bool], blobs: Mapping[str, Blob], changed: Callable[[], None]
+    ) -> None:
+        """Gives images whose sides no field tells the first of the usual sides with which two parts of a net agree."""
+        before = {name: self.tops[name].shape for name in names}
+        for side in USUAL:
+            try:
+                for name, shape in before.items():
+                    blobs[name].reshape(*shape[:2], side, side)
+                changed()
+            except BoxpressoError:
+                continue
+            if agrees():
+                for name, shape in before.items():
+                    self.tops[name] = Top((*shape[:2], side, side), "image", False)
+                return
+        for name, shape in before.items():
+            blobs[name].reshape(*shape)
+        changed()
 
     def resizable(self, name: str) -> bool:
         """Whether a top is an image whose size no field tells."""

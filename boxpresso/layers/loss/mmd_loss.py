@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -79,14 +80,15 @@ class MMDLoss(Layer, type="MMDLoss", param="mmd_param", bottoms=2, tops=(0, 1), 
         self.pairs = self.device.empty((self.count, 4, 2), np.int32)
         self.slopes = self.device.empty((self.count, 4), np.float64)
 
-    def drawn(self) -> np.ndarray:
+    def drawn(self) -> np.ndarray[Any, Any]:
         """The rows of each pair, (draws, 4, 2): two of the first domain, two of the second, and one of each twice."""
         draws = self.draws()
         s, s2 = draws.integers(self.rows, size=(2, self.count))
         t, t2 = draws.integers(self.others, size=(2, self.count))
         s2, t2 = (s2 + (s == s2)) % self.rows, (t2 + (t == t2)) % self.others
         t, t2 = t + self.rows, t2 + self.rows
-        return np.array([[s, s2], [t, t2], [s, t2], [s2, t]], np.int32).transpose(2, 0, 1)
+        pairs: np.ndarray[Any, Any] = np.array([[s, s2], [t, t2], [s, t2], [s2, t]], np.int32).transpose(2, 0, 1)
+        return pairs
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         s, t, p = bottom[0].data, bottom[1].data, self.how

@@ -467,3 +467,44 @@ def test_labels_alone_are_not_of_regions():
     for name, sides in (("labels", (224, 224)), ("gt_boxes", (576, 960))):
         net = Net(parse_net(text % (name, name)), data="shapes", device="cpu", lazy=True)
         assert net.blobs["data"].shape[2:] == sides
+
+
+@pytest.mark.parametrize("type", ["Concat", "Eltwise"])
+def test_images_have_a_side_with_which_two_branches_agree(type):
+    """224 pixels make 27 by pooling and 28 by a convolution, 227 make 28 by both."""
+    text = """layer {{ name: "d" type: "Data" top: "data" data_param {{ batch_size: 2 }} {} }}
+        layer {{ name: "a" type: "Convolution" bottom: "data" top: "a" convolution_param {{ num_output: 2 kernel_size: 3 stride: 2 }} }}
+        layer {{ name: "b" type: "Pooling" bottom: "a" top: "b" pooling_param {{ kernel_size: 3 stride: 2 }} }}
+        layer {{ name: "p" type: "Pooling" bottom: "b" top: "p" pooling_param {{ pool: AVE kernel_size: 3 stride: 2 }} }}
+        layer {{ name: "c" type: "Convolution" bottom: "b" top: "c"
+            convolution_param {{ num_output: 2 kernel_size: 3 stride: 2 pad: 1 }} }}
+        layer {{ name: "j" type: "{}" bottom: "p" bottom: "c" top: "j" }}"""
+    net = Net(parse_net(text.format("", type)), data="shapes", device="cpu", lazy=True)
+    assert net.blobs["data"].shape == (2, 3, 227, 227)
+    assert net.blobs["j"].shape[2:] == (28, 28)
+    with pytest.raises(LayerError):  # a field's word counts
+        Net(parse_net(text.format("transform_param { crop_size: 224 }", type)), data="shapes", device="cpu", lazy=True)
+
+
+def test_images_have_a_side_that_pools_and_grows_evenly():
+    """SegNet's pairs of layers: a mask is as large as what it enlarges."""
+    text = """layer { name: "d" type: "ImageData" top: "data" top: "label" image_data_param { batch_size: 2 } }
+        layer { name: "a" type: "Pooling" bottom: "data" top: "a" top: "mask" pooling_param { kernel_size: 9 stride: 9 } }
+        layer { name: "b" type: "Convolution" bottom: "a" top: "b" convolution_param { num_output: 3 kernel_size: 2 stride: 2 } }
+        layer { name: "c" type: "Deconvolution" bottom: "b" top: "c" convolution_param { num_output: 3 kernel_size: 2 stride: 2 } }
+        layer { name: "u" type: "Upsample" bottom: "c" bottom: "mask" top: "u" upsample_param { scale: 9 } }
+        layer { name: "y" type: "Silence" bottom: "label" }"""
+    net = Net(parse_net(text), data="shapes", device="cpu", lazy=True)
+    assert net.blobs["mask"].shape == net.blobs["c"].shape
+    assert net.blobs["data"].shape[2] != 224
+
+
+def test_labels_that_are_computed_have_the_shape_of_what_they_are_compared_with():
+    text = """layer { name: "d" type: "HDF5Data" top: "data" top: "label" hdf5_data_param { batch_size: 3 } }
+        layer { name: "n" type: "Power" bottom: "label" top: "n" power_param { scale: -1 } }
+        layer { name: "f" type: "Flatten" bottom: "n" top: "f" }
+        layer { name: "i" type: "InnerProduct" bottom: "data" top: "i" inner_product_param { num_output: 4 } }
+        layer { name: "e" type: "Eltwise" bottom: "i" bottom: "f" top: "e" }"""
+    net = Net(parse_net(text), data="shapes", device="cpu", lazy=True)
+    assert net.blobs["e"].shape == (3, 4)
+    assert net.blobs["label"].count == 12
