@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from math import gcd
+from math import gcd, sqrt
 from types import ModuleType
 
 import numpy as np
@@ -346,7 +346,7 @@ class Sources:
                 if not now or now == wanted:
                     break
                 for axis in moving:
-                    side = round(shape[axis] * (wanted / now) ** (1 / len(moving)))
+                    side = round(shape[axis] * (wanted / now if len(moving) == 1 else sqrt(wanted / now)))
                     shape[axis] = max(1, side if side != shape[axis] else side + (1 if wanted > now else -1))
                 try:
                     blobs[name].reshape(*shape)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...device import Blob, Kernels
+from ...device.functions import power
 from ..core import Layer
 from .normalized_sum import rows_of
 
@@ -63,7 +64,7 @@ class MMDLoss(Layer, type="MMDLoss", param="mmd_param", bottoms=2, tops=(0, 1), 
             )
         self.need(p.kernel_num > 0, "mmd_param: kernel_num must be at least 1, got 0")
         self.need(p.kernel_mul > 0, f"mmd_param: kernel_mul must be above 0, got {p.kernel_mul:g}")
-        widths = [p.kernel_mul ** (j - p.kernel_num // 2) for j in range(p.kernel_num)]
+        widths = [power(p.kernel_mul, j - p.kernel_num // 2) for j in range(p.kernel_num)]
         self.widths = self.device.table(np.array(widths), np.float64)
         self.gamma = self.device.empty((1,), np.float64)
         self.gamma.fill(0)
