@@ -24,7 +24,8 @@ def settle(net: NetParameter) -> NetParameter:
     whose locations are twice as many as its boxes is TextBoxes' (`denser_prior_boxes`); one with sizes of 32, 64 and
     128 pixels and locations for 21 boxes is FaceBoxes', and so are the others of its net (`faceboxes`). Their programs
     make more boxes without a word in the prototxt. A Pooling, Reshape or Flatten in place keeps the name of its top, and
-    its input has another. Where a Crop without crop_param cuts is told by `crops.align_crops`.
+    its input has another. A Sum of several bottoms (R*CNN's) is an Eltwise. Where a Crop without crop_param cuts is told by
+    `crops.align_crops`.
 
     Examples
     --------
@@ -41,7 +42,7 @@ def settle(net: NetParameter) -> NetParameter:
     wanting = [layer for layer in net.layer if wants_classes(layer)]
     marks = priors(net)
     pools = [i for i, layer in enumerate(net.layer) if shapes_in_place(net, layer)]
-    if not wanting and not marks and not pools:
+    if not wanting and not marks and not pools and not any(adds_bottoms(layer) for layer in net.layer):
         return net
     result = NetParameter()
     result.CopyFrom(net)
@@ -52,7 +53,15 @@ def settle(net: NetParameter) -> NetParameter:
             layer.proposal_target_param.cls_num = count
         if layer.type == "PriorBox" and layer.name in marks:
             setattr(layer.prior_box_param, marks[layer.name], True)
+        if adds_bottoms(layer):
+            layer.type = "Eltwise"
     return result
+
+
+def adds_bottoms(layer: LayerParameter) -> bool:
+    """Whether a layer is R*CNN's Sum; those of other programs have fields or a single bottom, and stay unknown."""
+    one = len(layer.top) == 1 and not layer.HasField("sum_param")
+    return layer.type == "Sum" and len(layer.bottom) > 1 and one
 
 
 def shapes_in_place(net: NetParameter, layer: LayerParameter) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from math import gcd, sqrt
 from types import ModuleType
 
 import numpy as np
@@ -16,6 +17,24 @@ from ..layers.core.data_tops import OBJECTS, REGIONS, SPATIAL, Top, by_name, dat
 from ..proto import BoxpressoError, LayerParameter, ModelError, NetParameter, nearest
 
 Shapes = Mapping[str, Sequence[int]]
+USUAL = (
+    227,
+    256,
+    225,
+    299,
+    321,
+    320,
+    448,
+    512,
+    513,
+    128,
+    112,
+    96,
+    64,
+    48,
+    32,
+    28,
+)  # sides of images, the likelier first
 
 
 class Sources:
@@ -52,6 +71,9 @@ class Sources:
         self.classes: dict[str, int] = {}
         self.origin: dict[str, str] = {}  # copies of a top -> the top
         self.made_of: dict[str, set[str]] = {}  # blobs -> the tops that they are computed from
+        self.same: dict[str, set[str]] = {}  # tops that no field tells -> those that must have the same shape
+        self.parts: dict[str, list[str]] = {}  # blobs that are tops without a shape, joined -> those tops
+        self.computed: set[str] = set()  # blobs with other values than the top that gives them their shape
         self.matrices: set[str] = set()  # Inputs for the files of InfogainLoss
         sizes = {name: tuple(int(side) for side in shape) for name, shape in (shapes or {}).items()}
         self.param = NetParameter()
@@ -135,9 +157,16 @@ class Sources:
             points = slice_points(net, layer.top[i])
             if layer.type == "Python" and top.role == "image" and points and layer.top[i].startswith("gt"):
                 tops[i] = Top((OBJECTS, points[-1] + 1), "numbers", False)
+        for i, top in enumerate(tops):  # pairs of images of a siamese net
+            if layer.type == "Python" and top.role == "image" and not layer.top[i].startswith("gt"):
+                tops[i] = Top((top.shape[0], sliced(net, layer.top[i]) or top.shape[1], *top.shape[2:]), "image", False)
         for i, top in enumerate(tops):  # several labels of an image, which a Slice parts
             if top.role == "class" and len(top.shape) == 1 and (parts := sliced(net, layer.top[i])):
                 tops[i] = Top((*top.shape, parts), top.role)
+        contexts = max((other.mil_param.context_per_roi for other in net.layer), default=0)
+        for i, name in enumerate(layer.top):  # boxes around each region (R*CNN)
+            if contexts and name == "secondary_rois":
+                tops[i] = Top((contexts * REGIONS, 5), "rois")
         if rows := rows_of_regions(net, tops):
             tops = [Top((rows, *top.shape[1:]), top.role, top.certain) if top.shape[:1] == (REGIONS,) else top
                     for top in tops]  # fmt: skip
@@ -174,12 +203,22 @@ class Sources:
         of = set().union(*(self.made_of.get(name, {name} & self.tops.keys()) for name in bottoms))
         self.made_of.update((name, of) for name in layer.param.top if bottoms)
         if len(bottoms) > 1 and traits & (Trait.JOINS | Trait.ELEMENTWISE):
+            if Trait.ELEMENTWISE in traits and all(self.open(name) for name in bottoms):
+                self.alike(layer, bottoms, blobs, changed)
+                return
             self.agree(layer, bottoms, blobs, changed)
+            if Trait.JOINS in traits and all(self.open(name) for name in bottoms):
+                self.parts[layer.param.top[0]] = [self.origin[name] for name in bottoms]
         if Trait.VIEW in traits:
+            if layer.param.HasField("reshape_param"):
+                self.count(layer, bottoms[0], blobs, changed)
             for name in layer.param.top:
                 if bottoms[0] in self.origin:
                     self.origin[name] = self.origin[bottoms[0]]
             return
+        if Trait.ELEMENTWISE in traits and len(bottoms) == 1 and bottoms[0] in self.origin:
+            self.computed.update(layer.param.top)  # of the same shape, with other values
+            self.origin.update((name, self.origin[bottoms[0]]) for name in layer.param.top)
         if len(bottoms) < 2:
             return
         if Trait.REGIONS in traits and self.resizable(regions := self.origin.get(bottoms[1], "")):
@@ -190,9 +229,20 @@ class Sources:
         labelled = Trait.CLASS_LABELS in traits
         known_rows, rows = labelled or Trait.COMPARES in traits, blobs[bottoms[0]].shape
         for at, name in enumerate(bottoms[1:], 1):
-            top = self.origin.get(name)
+            top = None if labelled and name in self.computed else self.origin.get(name)
             wanted = rows if known_rows else layer.expects(at, rows)
-            if top is None or wanted is None:
+            if wanted is None:
+                continue
+            if top is None and known_rows and name in self.parts:
+                self.part(self.parts[name], blobs[name], wanted, blobs, changed)
+            if top is None:
+                own = self.made_of.get(name, set())
+                if own and own == self.made_of.get(bottoms[0]) and all(map(self.resizable, own)):
+                    first, other = blobs[bottoms[0]], blobs[name]
+                    if other.shape != wanted:  # two parts of a net that one image makes
+                        self.try_sides(own, lambda: layer.expects(at, first.shape) == other.shape, blobs, changed)  # noqa: B023
+                elif wanted[1:] == blobs[name].shape[1:]:  # steps of time, which an image's width makes
+                    self.search(bottoms[0], lambda: blobs[bottoms[0]].shape[0], blobs[name].shape[0], blobs, changed)
                 continue
             if labelled and rows:
                 axis = axis_of(layer) % len(rows)
@@ -208,17 +258,118 @@ class Sources:
             known = self.tops[top]
             if not known.certain and int(np.prod(known.shape)) != int(np.prod(wanted)):
                 role = "numbers" if not labelled and known.role == "image" else known.role
-                self.tops[top] = Top(wanted, role, False)
-                blobs[top].reshape(*wanted)
-                changed()
+                self.give(top, Top(wanted, role, False), blobs, changed)
+
+    def open(self, name: str) -> bool:
+        """Whether a blob has the shape of a top that no field tells."""
+        return name in self.origin and not self.tops[self.origin[name]].certain
+
+    def give(self, name: str, top: Top, blobs: Mapping[str, Blob], changed: Callable[[], None]) -> None:
+        """Gives a top, and those that are multiplied with it or added to it, another shape."""
+        for other in self.same.get(name, {name}):
+            self.tops[other] = Top(top.shape, top.role if other == name else self.tops[other].role, top.certain)
+            blobs[other].reshape(*top.shape)
+        changed()
+
+    def part(
+        self,
+        names: Sequence[str],
+        joined: Blob,
+        wanted: tuple[int, ...],
+        blobs: Mapping[str, Blob],
+        changed: Callable[[], None],
+    ) -> None:
+        """Gives tops that no field tells, and which a layer joins along axis 1, equal parts of what is wanted of them."""
+        channels = int(np.prod(wanted[1:]))
+        if joined.count != int(np.prod(wanted)) and channels % len(names) == 0:
+            for name in names:
+                shape = (wanted[0], channels // len(names))
+                self.give(name, Top(shape, self.tops[name].role, False), blobs, changed)
+
+    def alike(
+        self, layer: Layer, bottoms: Sequence[str], blobs: Mapping[str, Blob], changed: Callable[[], None]
+    ) -> None:
+        """Gives tops that no field tells, whose product or sum a layer makes, the shape of the largest of them."""
+        names = [self.origin[name] for name in bottoms]
+        group = set().union(*(self.same.get(name, {name}) for name in names))
+        self.same.update((name, group) for name in group)
+        largest = max((self.tops[name] for name in names), key=lambda top: int(np.prod(top.shape)))
+        if any(self.tops[name].shape != largest.shape for name in group):
+            self.give(names[0], Top(largest.shape, self.tops[names[0]].role, False), blobs, changed)
+        self.origin.update((name, names[0]) for name in layer.param.top)
+
+    def count(self, layer: Layer, bottom: str, blobs: Mapping[str, Blob], changed: Callable[[], None]) -> None:
+        """Gives what a Reshape reads as many elements as its dims ask for, where no field tells them.
+
+        A top itself takes the shape of the dims; of what is computed from tops, whose batch no field tells, the batch is
+        multiplied, and else the images have other sides.
+        """
+        p, shape = layer.param.reshape_param, blobs[bottom].shape
+        dims = [shape[i] if dim == 0 and i < len(shape) else int(dim) for i, dim in enumerate(p.shape.dim)]
+        known, now = int(np.prod([dim for dim in dims if dim != -1])), blobs[bottom].count
+        inferred = -1 in dims
+        if p.axis or p.num_axes != -1 or known < 1 or not now or (now % known if inferred else now - known) == 0:
+            return
+        times = known // gcd(known, now)
+        of = [name for name in self.made_of.get(bottom, ()) if not self.tops[name].certain]
+        if self.open(bottom) and not inferred:
+            name = self.origin[bottom]
+            role = "numbers" if self.tops[name].role == "image" else self.tops[name].role
+            self.give(name, Top(tuple(dims), role, False), blobs, changed)
+        elif of and all(self.tops[name].shape[:1] == (1,) for name in of) and (inferred or now * times == known):
+            for name in of:
+                top = self.tops[name]
+                self.tops[name] = Top((times, *top.shape[1:]), top.role, False)
+                blobs[name].reshape(*self.tops[name].shape)
+            changed()
+        elif not inferred:
+            self.search(bottom, lambda: blobs[bottom].count, known, blobs, changed)
+
+    def search(
+        self,
+        bottom: str,
+        read: Callable[[], int],
+        wanted: int,
+        blobs: Mapping[str, Blob],
+        changed: Callable[[], None],
+    ) -> None:
+        """Gives the one image whose sides no field tells, and which a blob is computed from, sides with which `read` is
+        as wanted: another width, or height, or both."""
+        free = [name for name in self.made_of.get(bottom, ()) if self.resizable(name)]
+        if len(free) != 1 or read() == wanted:
+            return
+        name, before = free[0], self.tops[free[0]].shape
+        for moving in ((3,), (2,), (2, 3)):
+            shape = list(before)
+            for _ in range(6):
+                now = read()
+                if not now or now == wanted:
+                    break
+                for axis in moving:
+                    side = round(shape[axis] * (wanted / now if len(moving) == 1 else sqrt(wanted / now)))
+                    shape[axis] = max(1, side if side != shape[axis] else side + (1 if wanted > now else -1))
+                try:
+                    blobs[name].reshape(*shape)
+                    changed()
+                except BoxpressoError:
+                    break
+            if read() == wanted and blobs[name].shape == tuple(shape):
+                self.tops[name] = Top(tuple(shape), "image", False)
+                return
+            blobs[name].reshape(*before)
+            changed()
 
     def agree(
         self, layer: Layer, bottoms: Sequence[str], blobs: Mapping[str, Blob], changed: Callable[[], None]
     ) -> None:
         """Gives images whose size no field tells the height and width with which bottoms of a sum or join agree."""
-        first = blobs[bottoms[0]]
         if Trait.JOINS in layer.traits and layer.param.concat_param.axis not in (0, 1, -3, -4):
             return
+        for name in bottoms if Trait.JOINS in layer.traits else ():  # a number for each image is a column of others
+            if self.open(name) and len(blobs[name].shape) == 1 < max(len(blobs[other].shape) for other in bottoms):
+                column = self.origin[name]
+                self.give(column, Top((*blobs[name].shape, 1), self.tops[column].role, False), blobs, changed)
+        first = blobs[bottoms[0]]
         for name in bottoms[1:]:
             own, other = self.made_of.get(name, {name}), self.made_of.get(bottoms[0], {bottoms[0]})
             if len(blobs[name].shape) != 4 or len(first.shape) != 4 or blobs[name].shape[2:] == first.shape[2:]:
@@ -227,6 +378,35 @@ class Sources:
                 free = [top for top in tops if self.resizable(top)]
                 if len(free) == 1 and self.resize(free[0], blob, wanted.shape[2:], blobs, changed):
                     break
+            if own == other and blobs[name].shape[2:] != first.shape[2:] and all(map(self.resizable, own)):
+                self.try_sides(own, lambda: blobs[name].shape[2:] == first.shape[2:], blobs, changed)  # noqa: B023
+        if Trait.ELEMENTWISE in layer.traits:  # a mask, say, which is as large as what it is multiplied with
+            for name in bottoms:
+                others = [blobs[other].shape for other in bottoms if not self.open(other)]
+                if self.open(name) and others and blobs[name].shape != others[0]:
+                    mask = self.origin[name]
+                    if not any(mask in self.made_of.get(other, {other}) for other in bottoms if not self.open(other)):
+                        self.give(mask, Top(others[0], self.tops[mask].role, False), blobs, changed)
+
+    def try_sides(
+        self, names: set[str], agrees: Callable[[], bool], blobs: Mapping[str, Blob], changed: Callable[[], None]
+    ) -> None:
+        """Gives images whose sides no field tells the first of the usual sides with which two parts of a net agree."""
+        before = {name: self.tops[name].shape for name in names}
+        for side in USUAL:
+            try:
+                for name, shape in before.items():
+                    blobs[name].reshape(*shape[:2], side, side)
+                changed()
+            except BoxpressoError:
+                continue
+            if agrees():
+                for name, shape in before.items():
+                    self.tops[name] = Top((*shape[:2], side, side), "image", False)
+                return
+        for name, shape in before.items():
+            blobs[name].reshape(*shape)
+        changed()
 
     def resizable(self, name: str) -> bool:
         """Whether a top is an image whose size no field tells."""

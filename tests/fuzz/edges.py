@@ -521,6 +521,25 @@ def shuffle_channel(b: Edges, type: str) -> None:
     b.put(type, [x], f"shuffle_channel_param {{ group: {b.one([g for g in range(1, c + 1) if c % g == 0] or [1])} }}")
 
 
+@edge("MIL")
+def mil(b: Edges, type: str) -> None:
+    if b.chance(0.5):
+        b.put(type, [b.bottom(4, 2, 3)], "")
+    else:
+        count = int(b.one([1, 2, 3]))
+        n, c = b.shape(2)
+        b.put(type, [b.feed((n * count, c))], f"mil_param {{ context_per_roi: {count} }}")
+
+
+@edge("Correlation")
+def correlation(b: Edges, type: str) -> None:
+    shape = b.shape(4)
+    most, kernel = int(b.one([0, 1, 2, 3])), int(b.one([1, 1, 3]))
+    words = [f"kernel_size: {kernel} max_displacement: {most} pad: {b.below(0, most + kernel + 1)}"]
+    words += [f"stride_1: {b.one([1, 2, 3])}", f"stride_2: {b.one([1, 2])}"]
+    b.put(type, [b.feed(shape), b.feed(shape)], f"correlation_param {{ {' '.join(words)} }}")
+
+
 @edge("Reorg")
 def reorg(b: Edges, type: str) -> None:
     s = int(b.one([1, 2, 3]))

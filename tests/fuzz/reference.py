@@ -555,6 +555,36 @@ def shuffle_channel(layer, params, x):
     return x.reshape(n, group, c // group, *rest).swapaxes(1, 2).reshape(x.shape)
 
 
+@layer("MIL")
+def mil(layer, params, x):
+    p = layer.mil_param
+    if p.context_per_roi:
+        rows = x.reshape(len(x) // p.context_per_roi, p.context_per_roi, x.shape[1]).max(1)
+    else:
+        places = x.reshape(*x.shape[:2], prod(x.shape[2:]))
+        rows = places.max(2)
+        if p.type == p.NOR:
+            rows = np.maximum(rows, 1 - np.prod(1 - places, 2))
+    return rows[:, :, None, None]
+
+
+@layer("Correlation")
+def correlation(layer, params, a, b):
+    p = layer.correlation_param
+    pads, kernel, most = ((0, 0), (0, 0), (p.pad, p.pad), (p.pad, p.pad)), p.kernel_size, p.max_displacement
+    a, b = np.pad(a, pads), np.pad(b, pads)
+    reach = most // p.stride_2
+    rows, columns = (ceil((side - 2 * most - kernel + 1) / p.stride_1) for side in a.shape[2:])
+    top = np.zeros((len(a), (2 * reach + 1) ** 2, rows, columns))
+    for channel, y, x in np.ndindex(top.shape[1:]):
+        down, along = divmod(channel, 2 * reach + 1)
+        v, w = y * p.stride_1 + most, x * p.stride_1 + most
+        dv, dw = v + (down - reach) * p.stride_2, w + (along - reach) * p.stride_2
+        product = a[:, :, v : v + kernel, w : w + kernel] * b[:, :, dv : dv + kernel, dw : dw + kernel]
+        top[:, channel, y, x] = product.mean((1, 2, 3))
+    return top
+
+
 @layer("Reorg")
 def reorg(layer, params, x):
     s = layer.reorg_param.stride

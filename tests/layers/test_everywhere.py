@@ -33,7 +33,7 @@ WITHOUT_CASE = {  # types, or families, that have none
 }
 LINEAR = "nck"  # sizes with which an axis of a top grows evenly
 DRAWN = (  # another result each time
-    "AssistedExcitation", "Dropout", "GuidedDropout", "Noise", "SeLuDropout", "SpatialDropout", "DetectionLoss", "DetectionGroupLoss",
+    "AssistedExcitation", "Dropout", "MMDLoss", "GuidedDropout", "Noise", "SeLuDropout", "SpatialDropout", "DetectionLoss", "DetectionGroupLoss",
     "PairCosineLoss",
 )  # fmt: skip
 NAN = {("Accuracy", "n"): "the share of no labels is NaN, as its documentation says"}

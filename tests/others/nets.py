@@ -11,7 +11,8 @@ count once. Each net is built in its phases in a process of its own, with SECOND
 
 1. as it is, without its data: a net that builds is "built";
 2. where it stops at a Python layer whose module is in the project, with the project's modules allowed, as `--python-layers` does,
-   and converted from Python 2, as `python -m boxpresso.caffe` does: such a net is "own". Modules of strangers do what they like: run this where that does no harm;
+   and converted from Python 2, as `python -m boxpresso.caffe` does (all of them, as its `--python 2` does, where a file of the
+   project is Python 2 beyond doubt): such a net is "own". Modules of strangers do what they like: run this where that does no harm;
 3. where it stops elsewhere, with the sizes that its data would have, as far as the project itself says them: those of an Input of
    the same name in another prototxt of the project that shares half of its layers' names. Such a net is "sized".
 
@@ -51,6 +52,7 @@ MOST, SECONDS, BYTES, LARGE = 15, 60.0, 7 << 30, 1 << 20
 ENDINGS = (".prototxt", ".pt", ".prototxt.txt")
 LAYERS = re.compile(rb"^\s*layers?\s*\{", re.MULTILINE)
 PYTHON = re.compile(r"Python module '([\w.]+)', which was not allowed")
+LACKING = re.compile(r"No module named '([\w.]+)'")
 Shapes = dict[str, tuple[int, ...]]
 BUILT = {  # outcomes of nets that build, and what of them and those before them the table says
     "built": "build without their data",
@@ -132,17 +134,30 @@ def sizes(net: NetParameter, phase: str, path: Path) -> Iterator[tuple[str, Shap
 
 def provide(module: str, files: Path) -> bool:
     """Makes a module of a project importable, the one nearest its top; whether there is one."""
-    places = sorted(files.rglob(module.replace(".", "/") + ".py"), key=lambda path: len(path.parts))
-    if places:
-        sys.path.insert(1, str(places[0].parents[module.count(".")]))
-    return bool(places)
+    own = module.replace(".", "/")
+    for name in (f"{own}.py", f"{own}/__init__.py"):
+        places = sorted(files.rglob(name), key=lambda path: len(path.parts))
+        if places:
+            sys.path.insert(1, str(places[0].parents[name.count("/")]))
+            return True
+    return False
+
+
+def of_python2(files: Path) -> bool:
+    """Whether a project has a file that only Python 2 reads: then its other modules mean Python 2, too."""
+    return any(python2.is_python2(path.read_text(errors="replace")) for path in files.rglob("*.py"))
 
 
 def build(path: Path, phase: str, net: NetParameter, files: Path) -> tuple[str, str]:
     """The outcome and the reason of one net in one phase; files: where those of its project lie."""
-    result, modules = survey.check(path, phase, forward=False), []
-    while (asked := PYTHON.search(result.reason)) and asked[1] not in modules and provide(asked[1], files):
-        modules.append(asked[1])
+    result, modules, sought = survey.check(path, phase, forward=False), [], []
+    while True:
+        if (asked := PYTHON.search(result.reason)) and asked[1] not in modules and provide(asked[1], files):
+            modules.append(asked[1])
+        elif (lacking := LACKING.search(result.reason)) and lacking[1] not in sought and provide(lacking[1], files):
+            sought.append(lacking[1])  # what a module of the project imports from another folder of it
+        else:
+            break
         result = survey.check(path, phase, forward=False, python_layers=modules)
     if result.reason and not asked:  # ours stand in for some of its modules, which may differ
         named = {layer.python_param.module for layer in net.layer if layer.type == "Python" and layer.bottom}
@@ -178,7 +193,7 @@ def apart(path: Path, files: Path) -> Iterator[tuple[str, str, str]]:
                 print(json.dumps(words), file=out, flush=True)
 
             importing.install()
-            python2.install()
+            python2.install(True if of_python2(files) else None)
             legacy.install()
             try:
                 with warnings.catch_warnings():

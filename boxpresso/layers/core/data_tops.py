@@ -194,7 +194,7 @@ def python_tops(param: LayerParameter) -> list[Top]:
     classes = classes if isinstance(classes, int) and classes > 0 else 2
     batch = batch if isinstance(batch, int) and batch > 0 else 1
     rotated = param.python_param.module.startswith("rotation.")
-    family = {"im_info", "gt_boxes", "rois", "labels", "bbox_targets"} & set(param.top)
+    family = {"im_info", "gt_boxes", "rois", "bbox_targets"} & set(param.top)
     height, width = REGION_IMAGE if family else (SIDE, SIDE)
     size = values.get("im_shape", values.get("new_size", values.get("crop_size")))
     if isinstance(size, (list, tuple)) and len(size) >= 2 and all(isinstance(side, int) for side in size[-2:]):

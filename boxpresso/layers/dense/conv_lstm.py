@@ -204,6 +204,9 @@ class ConvLSTM(
         self.state, self.each = state, prod(state[2:])
         self.wide = self.each if self.per_map else prod(self.maps)
 
+    def expects(self, index: int, first: tuple[int, ...]) -> tuple[int, ...] | None:
+        return first[:2] if index == 1 and len(first) > 2 else None
+
     def kept_bytes(self, bottom: Sequence[Blob], top: Sequence[Blob], backward: bool) -> int:
         own = super().kept_bytes(bottom, top, backward)
         gradients = self.pre.count * self.dtype.itemsize + sum(array.nbytes for array in self.last)

@@ -127,6 +127,9 @@ class Recurrent(Layer, traits=Trait.RUNS_ONCE):
         self.series = [self.device.empty((steps + 1, count, self.size), self.dtype) for _ in range(self.states)]
         self.ones = self.device.table(np.ones(max(1, self.rows)), self.dtype)
 
+    def expects(self, index: int, first: tuple[int, ...]) -> tuple[int, ...] | None:
+        return first[:2] if index == 1 and len(first) > 2 else None
+
     def kept_bytes(self, bottom: Sequence[Blob], top: Sequence[Blob], backward: bool) -> int:
         own = super().kept_bytes(bottom, top, backward)
         return own + (self.pre.nbytes + sum(array.nbytes for array in self.last) if backward else 0)

@@ -128,3 +128,7 @@ KERNEL correlation_backward(int n, const Store* other, const Store* top_diff, St
     }
   }
 }
+
+KERNEL correlation_scale(int n, Store* x, Real factor) {
+  GRID_LOOP(i, n) x[i] = Store(Real(x[i]) * factor);
+}

@@ -140,6 +140,9 @@ class Upsample(
             rows, width = self.rows
             self.kernels.nearest_backward(rows, top[0].diff, bottom[0].diff, width, *self.scale)
 
+    def expects(self, index: int, first: tuple[int, ...]) -> tuple[int, ...] | None:
+        return first if index == 1 else None
+
     def allow_force_backward(self, index: int) -> bool:
         """The mask holds places, which have no gradient."""
         return index == 0

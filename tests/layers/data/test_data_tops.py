@@ -362,3 +362,149 @@ def test_poses_have_a_map_of_the_centre_where_a_slice_parts_it():
         layer { name: "y" type: "Silence" bottom: "image" bottom: "centre" bottom: "label" }"""
     net = Net(parse_net(text), data="shapes", device="cpu", lazy=True)
     assert [net.blobs[name].shape for name in ("image", "centre")] == [(2, 3, 32, 48), (2, 1, 32, 48)]
+
+
+STEPS = """layer {{ name: "d" type: "Data" top: "data" data_param {{ batch_size: 2 }} {transform} }}
+    layer {{ name: "t" type: "ContinuationIndicator" top: "cont" continuation_indicator_param {{ time_step: 19 batch_size: 2 }} }}
+    layer {{ name: "c" type: "Convolution" bottom: "data" top: "c" convolution_param {{ num_output: 2 kernel_size: 3 pad: 1 stride: 8 }} }}
+    layer {{ name: "p" type: "Permute" bottom: "c" top: "p" permute_param {{ order: 3 order: 0 order: 1 order: 2 }} }}
+    layer {{ name: "l" type: "LSTM" bottom: "p" bottom: "cont" top: "l" recurrent_param {{ num_output: 3 }} }}"""
+
+
+def test_images_are_as_wide_as_a_recurrent_layer_has_steps():
+    net = Net(parse_net(STEPS.format(transform="")), data="shapes", device="cpu", lazy=True)
+    assert net.blobs["l"].shape == (19, 2, 3)
+    assert net.blobs["data"].shape == (2, 3, 224, 152)
+    with pytest.raises(LayerError, match=r"cont must be \(T, N\) = \(28, 2\)"):  # a field's word counts
+        Net(
+            parse_net(STEPS.format(transform="transform_param { crop_size: 224 }")),
+            data="shapes",
+            device="cpu",
+            lazy=True,
+        )
+
+
+READ = """layer {{ name: "d" type: "Python" top: "data" top: "label" python_param {{ module: "own" layer: "Own" }} }}
+    layer {{ name: "i" type: "InnerProduct" bottom: "data" top: "i" inner_product_param {{ num_output: 32 }} }}
+    layer {{ name: "r" type: "Reshape" bottom: "{bottom}" top: "r" reshape_param {{ shape {{ {dims} }} }} }}"""
+
+
+@pytest.mark.parametrize(
+    ("bottom", "dims", "top", "shape"),
+    [
+        ("label", "dim: 0 dim: 1 dim: 49 dim: 1", "label", (1, 1, 49, 1)),
+        ("i", "dim: 5 dim: 4 dim: 32", "data", (20, 3, 224, 224)),
+        ("i", "dim: -1 dim: 6 dim: 16", "data", (3, 3, 224, 224)),
+    ],
+)
+def test_a_reshape_tells_how_many_numbers_it_takes(bottom, dims, top, shape):
+    text = READ.format(bottom=bottom, dims=dims)
+    net = Net(parse_net(text), data="shapes", device="cpu", lazy=True)
+    assert net.blobs[top].shape == shape
+    with pytest.raises(LayerError, match="elements"):  # a caller's word counts
+        Net(parse_net(text), data={"data": (1, 3, 4, 4), "label": (1, 1, 2, 2)}, device="cpu", lazy=True)
+
+
+def test_a_reshape_tells_the_sides_of_images():
+    text = """layer { name: "d" type: "Data" top: "data" data_param { batch_size: 2 } }
+        layer { name: "c" type: "Convolution" bottom: "data" top: "c" convolution_param { num_output: 2 kernel_size: 1 stride: 4 } }
+        layer { name: "r" type: "Reshape" bottom: "c" top: "r" reshape_param { shape { dim: 2 dim: 1120 } } }"""
+    net = Net(parse_net(text), data="shapes", device="cpu", lazy=True)
+    assert net.blobs["c"].count == 2 * 1120
+    assert net.blobs["data"].shape == (2, 3, 224, 40)
+
+
+def test_pairs_of_python_layers():
+    text = """layer { name: "d" type: "Python" top: "pair" top: "label" python_param { module: "own" layer: "Own" } }
+        layer { name: "s" type: "Slice" bottom: "pair" top: "a" top: "b" slice_param { slice_dim: 1 slice_point: 3 } }
+        layer { name: "y" type: "Silence" bottom: "a" bottom: "b" bottom: "label" }"""
+    net = Net(parse_net(text), data="shapes", device="cpu", lazy=True)
+    assert net.blobs["a"].shape == net.blobs["b"].shape == (1, 3, 224, 224)
+
+
+def test_labels_that_are_multiplied_are_as_large_as_what_they_are_compared_with():
+    text = """layer { name: "d" type: "Python" top: "data" top: "box-label" top: "size" python_param { module: "own" layer: "Own" } }
+        layer { name: "e" type: "Eltwise" bottom: "box-label" bottom: "size" top: "e" eltwise_param { operation: PROD } }
+        layer { name: "c" type: "Convolution" bottom: "data" top: "c" convolution_param { num_output: 4 kernel_size: 8 stride: 8 } }
+        layer { name: "l" type: "EuclideanLoss" bottom: "c" bottom: "e" top: "l" }"""
+    net = Net(parse_net(text), data="shapes", device="cpu", lazy=True)
+    assert {net.blobs[name].shape for name in ("box-label", "size", "e", "c")} == {(1, 4, 28, 28)}
+
+
+def test_a_mask_is_as_large_as_what_it_is_multiplied_with():
+    text = """layer { name: "d" type: "Python" top: "data" top: "mask" python_param { module: "own" layer: "Own" } }
+        layer { name: "c" type: "Convolution" bottom: "data" top: "c" convolution_param { num_output: 4 kernel_size: 8 stride: 8 } }
+        layer { name: "e" type: "Eltwise" bottom: "c" bottom: "mask" top: "e" eltwise_param { operation: PROD } }"""
+    net = Net(parse_net(text), data="shapes", device="cpu", lazy=True)
+    assert net.blobs["mask"].shape == net.blobs["e"].shape == (1, 4, 28, 28)
+
+
+def test_labels_that_are_joined_have_equal_parts():
+    text = """layer { name: "d" type: "HDF5Data" top: "data" top: "x" top: "y" hdf5_data_param { batch_size: 2 } }
+        layer { name: "j" type: "Concat" bottom: "x" bottom: "y" top: "j" }
+        layer { name: "i" type: "InnerProduct" bottom: "data" top: "i" inner_product_param { num_output: 4 } }
+        layer { name: "l" type: "EuclideanLoss" bottom: "i" bottom: "j" top: "l" }"""
+    net = Net(parse_net(text), data="shapes", device="cpu", lazy=True)
+    assert net.blobs["x"].shape == net.blobs["y"].shape == (2, 2)
+    assert net.blobs["j"].shape == (2, 4)
+
+
+@pytest.mark.parametrize("type", ["LSTM", "ConvLSTM"])
+def test_marks_of_sequences_have_a_number_for_each_step(type):
+    text = f"""layer {{ name: "d" type: "Data" top: "data" data_param {{ batch_size: 4 }} transform_param {{ crop_size: 6 }} }}
+        layer {{ name: "m" type: "HDF5Data" top: "marks" hdf5_data_param {{ batch_size: 4 }} }}
+        layer {{ name: "r" type: "Reshape" bottom: "data" top: "r"
+            reshape_param {{ shape {{ dim: -1 dim: 2 dim: 3 dim: 6 dim: 6 }} }} }}
+        layer {{ name: "l" type: "{type}" bottom: "r" bottom: "marks" top: "l" recurrent_param {{ num_output: 5 }}
+            lstm_conv_param {{ num_output: 5 kernel_size: 3 pad: 1 }} }}"""
+    net = Net(parse_net(text), data="shapes", device="cpu", lazy=True)
+    assert net.blobs["marks"].shape == (2, 2)
+
+
+def test_labels_alone_are_not_of_regions():
+    text = """layer { name: "d" type: "Python" top: "data" top: "%s" python_param { module: "own" layer: "Own" } }
+        layer { name: "y" type: "Silence" bottom: "data" bottom: "%s" }"""
+    for name, sides in (("labels", (224, 224)), ("gt_boxes", (576, 960))):
+        net = Net(parse_net(text % (name, name)), data="shapes", device="cpu", lazy=True)
+        assert net.blobs["data"].shape[2:] == sides
+
+
+@pytest.mark.parametrize("type", ["Concat", "Eltwise"])
+def test_images_have_a_side_with_which_two_branches_agree(type):
+    """224 pixels make 27 by pooling and 28 by a convolution, 227 make 28 by both."""
+    text = """layer {{ name: "d" type: "Data" top: "data" data_param {{ batch_size: 2 }} {} }}
+        layer {{ name: "a" type: "Convolution" bottom: "data" top: "a" convolution_param {{ num_output: 2 kernel_size: 3 stride: 2 }} }}
+        layer {{ name: "b" type: "Pooling" bottom: "a" top: "b" pooling_param {{ kernel_size: 3 stride: 2 }} }}
+        layer {{ name: "p" type: "Pooling" bottom: "b" top: "p" pooling_param {{ pool: AVE kernel_size: 3 stride: 2 }} }}
+        layer {{ name: "c" type: "Convolution" bottom: "b" top: "c"
+            convolution_param {{ num_output: 2 kernel_size: 3 stride: 2 pad: 1 }} }}
+        layer {{ name: "j" type: "{}" bottom: "p" bottom: "c" top: "j" }}"""
+    net = Net(parse_net(text.format("", type)), data="shapes", device="cpu", lazy=True)
+    assert net.blobs["data"].shape == (2, 3, 227, 227)
+    assert net.blobs["j"].shape[2:] == (28, 28)
+    with pytest.raises(LayerError):  # a field's word counts
+        Net(parse_net(text.format("transform_param { crop_size: 224 }", type)), data="shapes", device="cpu", lazy=True)
+
+
+def test_images_have_a_side_that_pools_and_grows_evenly():
+    """SegNet's pairs of layers: a mask is as large as what it enlarges."""
+    text = """layer { name: "d" type: "ImageData" top: "data" top: "label" image_data_param { batch_size: 2 } }
+        layer { name: "a" type: "Pooling" bottom: "data" top: "a" top: "mask" pooling_param { kernel_size: 9 stride: 9 } }
+        layer { name: "b" type: "Convolution" bottom: "a" top: "b" convolution_param { num_output: 3 kernel_size: 2 stride: 2 } }
+        layer { name: "c" type: "Deconvolution" bottom: "b" top: "c" convolution_param { num_output: 3 kernel_size: 2 stride: 2 } }
+        layer { name: "u" type: "Upsample" bottom: "c" bottom: "mask" top: "u" upsample_param { scale: 9 } }
+        layer { name: "y" type: "Silence" bottom: "label" }"""
+    net = Net(parse_net(text), data="shapes", device="cpu", lazy=True)
+    assert net.blobs["mask"].shape == net.blobs["c"].shape
+    assert net.blobs["data"].shape[2] != 224
+
+
+def test_labels_that_are_computed_have_the_shape_of_what_they_are_compared_with():
+    text = """layer { name: "d" type: "HDF5Data" top: "data" top: "label" hdf5_data_param { batch_size: 3 } }
+        layer { name: "n" type: "Power" bottom: "label" top: "n" power_param { scale: -1 } }
+        layer { name: "f" type: "Flatten" bottom: "n" top: "f" }
+        layer { name: "i" type: "InnerProduct" bottom: "data" top: "i" inner_product_param { num_output: 4 } }
+        layer { name: "e" type: "Eltwise" bottom: "i" bottom: "f" top: "e" }"""
+    net = Net(parse_net(text), data="shapes", device="cpu", lazy=True)
+    assert net.blobs["e"].shape == (3, 4)
+    assert net.blobs["label"].count == 12
