@@ -283,6 +283,8 @@ class CpuProgram(Program):
         assert action.source is not None
         assert action.target is not None
         source, target = array(action.source), array(action.target)
+        if action.kind == "copy":  # the numbers of the same value
+            target = replace(target, scale=source.scale)
         narrow = DTYPES.keys() & {action.source[1], action.target[1]}
         if FLOAT16 in narrow:
             raise DeviceError(f"the CPU does not turn values of {FLOAT16}: no plan of its passes has them")
