@@ -1,10 +1,11 @@
-"""Instructions of a forward pass on aarch64, here and in ncnn, counted under qemu.
+"""Instructions of a forward pass on aarch64, here, in ncnn and in onnxruntime, counted under qemu.
 
-    python benchmarks/instructions.py FOLDER [nets]
+    python -m benchmarks.instructions FOLDER [nets]
 
-FOLDER is that of tests/levels/aarch64.py, where ncnn's wheel is added. A count is the difference of two runs of one thread,
-of 2 and of 6 passes, so that what a program does once is in none; it tells the work of a core, and says nothing of memory.
-Both sides compute in float32.
+FOLDER is that of tests/levels/aarch64.py, where the wheels of ncnn and onnxruntime are added. A count is the difference of two
+runs of one thread, of 2 and of 6 passes, so that what a program does once is in none; it tells the work of a core, and says
+nothing of memory. All compute in float32, with random weights. Chains of convolutions are written for each; whole nets, of
+examples/ without the layer that chooses boxes, are exported as ONNX, which ncnn does not read.
 """
 
 from __future__ import annotations
@@ -16,7 +17,13 @@ import sys
 import tempfile
 from pathlib import Path
 
+from boxpresso import Net
+from boxpresso.exports import export_onnx
+from boxpresso.proto import read_net
+from boxpresso.summary import summarise
+
 HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent
 RUNS = (2, 6)
 # (channels, side of the image, layers); a layer is (filters, side of the window, groups, stride), with bias and ReLU.
 NETS = {
@@ -33,13 +40,10 @@ OURS = """
 import sys, numpy as np
 from boxpresso import Net
 net = Net(sys.argv[1], device="cpu")
-rng = np.random.default_rng(0)
-for blobs in net.params.values():
-    for blob in blobs:
-        blob.data[...] = rng.standard_normal(blob.shape) * 0.1
-x = rng.standard_normal(net.blobs["x"].shape).astype(np.float32)
+(name,) = net.inputs
+x = np.random.default_rng(0).standard_normal(net.blobs[name].shape).astype(np.float32)
 for _ in range(int(sys.argv[2])):
-    net.forward(x=x)
+    net.forward(**{name: x})
 """
 NCNN = """
 import sys, numpy as np, ncnn
@@ -55,6 +59,24 @@ for _ in range(int(sys.argv[2])):
     run.input("x", ncnn.Mat(x))
     np.array(run.extract(last)[1])
 """
+
+
+ORT = """
+import sys, numpy as np, onnxruntime
+options = onnxruntime.SessionOptions()
+options.intra_op_num_threads = options.inter_op_num_threads = 1
+session = onnxruntime.InferenceSession(sys.argv[1], options, providers=["CPUExecutionProvider"])
+(given,) = session.get_inputs()
+x = np.random.default_rng(0).standard_normal(given.shape).astype(np.float32)
+for _ in range(int(sys.argv[2])):
+    session.run(None, {given.name: x})
+"""
+WHOLE = ("examples/shapes", "examples/ssd/mobilenet_300")
+# 1.32 ends in a fault of memory when it is imported under qemu 7.2.
+WHEELS = {
+    "ncnn": ("ncnn", "portalocker", "tqdm", "requests"),
+    "onnxruntime": ("onnxruntime==1.22.1", "flatbuffers", "packaging"),
+}
 
 
 def run(*command: object, **options: object) -> str:
@@ -79,6 +101,7 @@ def prototxt(channels: int, side: int, layers: list[tuple[int, int, int, int]]) 
     last = "x"
     for i, (filters, window, groups, stride) in enumerate(layers):
         fields = f"num_output: {filters} kernel_size: {window} pad: {window // 2} group: {groups} stride: {stride}"
+        fields += ' weight_filler { type: "xavier" }'
         text += f'layer {{ name: "c{i}" type: "Convolution" bottom: "{last}" top: "c{i}" convolution_param {{ {fields} }} }}\n'
         text += f'layer {{ name: "r{i}" type: "ReLU" bottom: "c{i}" top: "c{i}" }}\n'
         last = f"c{i}"
@@ -119,29 +142,57 @@ def counted(python: Path, plugin: Path, program: str, file: Path, *words: object
     return tuple((b - a) // (RUNS[1] - RUNS[0]) for a, b in zip(first, last))  # type: ignore[return-value]
 
 
+def before_boxes(folder: str) -> str:
+    """An example's net without the layer that chooses boxes."""
+    param = read_net(ROOT / folder / "deploy.prototxt")
+    kept = [layer for layer in param.layer if layer.type != "DetectionOutput"]
+    del param.layer[:]
+    param.layer.extend(kept)
+    return str(param)
+
+
+def fetch(wheels: Path) -> None:
+    """The wheels of the others, for aarch64."""
+    platforms = [f"--platform=manylinux{v}_aarch64" for v in ("2014", "_2_17", "_2_24", "_2_27", "_2_28")]
+    pip = (sys.executable, "-m", "pip", "install", "-q", "--only-binary=:all:", "--python-version=3.11", *platforms)
+    for name, files in WHEELS.items():
+        if not (wheels / name).exists():
+            run(*pip, "--no-deps", "--target", wheels, *files)
+
+
 def main(folder: Path, wanted: list[str]) -> None:
     python = folder.resolve() / "python"
-    if not (folder / "wheels" / "ncnn").exists():
-        platforms = [f"--platform=manylinux{v}_aarch64" for v in ("2014", "_2_17", "_2_24", "_2_28")]
-        run(sys.executable, "-m", "pip", "install", "-q", "--only-binary=:all:", "--python-version=3.11", *platforms,
-            "--no-deps", "--target", folder / "wheels", "ncnn", "portalocker", "tqdm", "requests")  # fmt: skip
+    fetch(folder / "wheels")
     print(
-        f"{'net':20}{'Mproducts':>10}{'ours, M':>10}{'ncnn, M':>10}{'ours/ncnn':>11}   instructions for 4 products: ours, ncnn"
+        f"{'net':27}{'Mproducts':>10}{'ours, M':>9}{'ncnn, M':>9}{'ORT, M':>9}{'/ ncnn':>8}{'/ ORT':>7}   "
+        "instructions for 4 products: ours, ncnn, ORT"
     )
     with tempfile.TemporaryDirectory() as place:
         plugin = Path(place) / "plugin.so"
         run("c++", "-O2", "-shared", "-fPIC", HERE / "instructions.cpp", "-o", plugin)
-        for name, (channels, side, layers) in NETS.items():
+        ours, theirs, graph = (Path(place) / name for name in ("net.prototxt", "net.param", "net.onnx"))
+        for name in (*NETS, *WHOLE):
             if wanted and name not in wanted:
                 continue
-            ours, theirs = Path(place) / "net.prototxt", Path(place) / "net.param"
-            ours.write_text(prototxt(channels, side, layers))
-            last = write_ncnn(theirs, channels, layers)
-            a = counted(python, plugin, OURS, ours)[0]
-            b = counted(python, plugin, NCNN, theirs, channels, side, last)[0]
-            products = multiplications(channels, side, layers)
-            each = f"{4 * a / products:.2f}, {4 * b / products:.2f}"
-            print(f"{name:20}{products / 1e6:10.1f}{a / 1e6:10.1f}{b / 1e6:10.1f}{a / b:11.2f}   {each}", flush=True)
+            counts = []
+            ours.write_text(before_boxes(name) if name in WHOLE else prototxt(*NETS[name]))
+            net = Net(ours, device="cpu")
+            export_onnx(net, graph)
+            counts.append(counted(python, plugin, OURS, ours)[0])
+            if name in WHOLE:
+                products = summarise(net).macs
+                counts.append(0)
+            else:
+                channels, side, layers = NETS[name]
+                last = write_ncnn(theirs, channels, layers)
+                counts.append(counted(python, plugin, NCNN, theirs, channels, side, last)[0])
+                products = multiplications(channels, side, layers)
+            counts.append(counted(python, plugin, ORT, graph)[0])
+            a, b, c = counts
+            each = ", ".join(f"{4 * count / products:.2f}" if count else "-" for count in counts)
+            row = "".join(f"{count / 1e6:9.1f}" if count else f"{'-':>9}" for count in counts)
+            ratios = f"{a / b:8.2f}" if b else f"{'-':>8}"
+            print(f"{name:27}{products / 1e6:10.1f}{row}{ratios}{a / c:7.2f}   {each}", flush=True)
 
 
 if __name__ == "__main__":

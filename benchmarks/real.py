@@ -1,26 +1,34 @@
 """Real folders of annotated pictures, learned from nothing in so many seconds of the processor: how well objects are found.
 
-    BOXPRESSO_THREADS=1 python -m benchmarks.real FOLDER... [--seconds 500] [--peer] [--into results/real.txt]
+    BOXPRESSO_THREADS=1 python -m benchmarks.real FOLDER... [--seconds 500] [--program torchvision] [--into results/real.txt]
 
-What `boxpresso train FOLDER` makes of each folder (SSD over the small backbone, with the schedule that fits into the seconds)
-is tested on pictures that it has not seen: those of the folder's own test split, or a fifth, drawn by seed 1. Its best weights
-by these pictures are kept, as `train` keeps them, so the mAP of the last weights stands beside. With --peer torchvision's
-ssdlite320_mobilenet_v3_large learns the same pictures from nothing in the same seconds, by the recipe of its reference (SGD,
-momentum 0.9, weight decay 4e-5, cosine, RandomIoUCrop and flips; the rate of 0.15 for 192 pictures, in proportion to a batch of
-16), and its last weights are tested. Nothing is fetched. Seconds are those of the process's threads; with BOXPRESSO_THREADS=1
-data is prepared in threads of their own, which count too. mAP@0.5 is VOC's (from 2010), COCO AP is pycocotools'.
-A line is added to the file when it is done.
+Pictures to test on are those of the folder's own test split, or a fifth, drawn by seed 1. The programs:
+
+boxpresso    what `boxpresso train FOLDER` makes: SSD over the small backbone, with the schedule that fits into the seconds. Its
+             best weights by these pictures are kept, as `train` keeps them, so the last weights stand beside.
+caffe        MobileNet-SSD of 300 pixels as it was trained in Caffe, run here: batches of 24, SGD, momentum 0.9, weight decay
+             5e-4, a rate of 1e-3 that falls to a tenth after two thirds and five sixths (Caffe's SSD, ssd_pascal.py).
+torchvision  ssdlite320_mobilenet_v3_large by the recipe of its reference (SGD, momentum 0.9, weight decay 4e-5, cosine,
+             RandomIoUCrop and flips; the rate of 0.15 for 192 pictures, in proportion to a batch of 16).
+ultralytics  yolo11n of 320 pixels, with what its train() chooses by itself (AdamW, its own schedule and mosaic), in as many
+             epochs as the seconds hold.
+
+Nothing is fetched. Seconds are those of the process's threads; with BOXPRESSO_THREADS=1 data is prepared in threads of their
+own, which count too. mAP@0.5 is VOC's (from 2010), COCO AP is pycocotools'. A line is added to the file when it is done.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import math
 import os
 import random
+import shutil
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +37,7 @@ from PIL import Image
 from boxpresso import Net, Solver
 from boxpresso.data.folders import Scene
 from boxpresso.evaluation import evaluate, find
-from boxpresso.proto import read_solver
+from boxpresso.proto import SolverParameter, read_solver
 from boxpresso.recipes import folders, project, training
 
 HERE = Path(__file__).resolve().parent
@@ -56,18 +64,47 @@ def scores(detections: list[Any], scenes: list[Scene]) -> tuple[float, float, fl
     return result.mean, result.coco.stats["AP"], result.coco.stats["AP50"]
 
 
-def ours(data: Path, seconds: float) -> list[list[Any]]:
+def boxpresso(data: Path, seconds: float) -> list[list[Any]]:
     """The rows of `boxpresso train FOLDER`: its best weights and its last."""
+
+    def plan(wish: project.Wish, made: project.Made) -> SolverParameter:
+        training.fit(training.Project(wish.out, data, made), seconds / 60, "cpu", time.process_time)
+        return read_solver(wish.out / "solver.prototxt")
+
+    return solved(data, "boxpresso small", plan, backbone=training.BACKBONE)
+
+
+def caffe(data: Path, seconds: float) -> list[list[Any]]:
+    """The rows of MobileNet-SSD by Caffe's settings."""
+
+    def plan(wish: project.Wish, made: project.Made) -> SolverParameter:
+        path = wish.out / "solver.prototxt"
+        iteration, test = training.measured(path, "cpu", time.process_time)
+        count = max(int((seconds - test) / iteration), 1)
+        param = read_solver(path)
+        for field in ("stepvalue", "warmup_iter", "warmup_start_lr"):
+            if field in {f.name for f in param.DESCRIPTOR.fields}:
+                param.ClearField(field)
+        param.type, param.lr_policy, param.gamma = "SGD", "multistep", 0.1
+        param.base_lr, param.momentum, param.weight_decay = 1e-3, 0.9, 5e-4
+        param.max_iter = param.test_interval = param.snapshot = count
+        param.stepvalue.extend([2 * count // 3, 5 * count // 6])
+        return param
+
+    return solved(data, "MobileNet-SSD, Caffe's", plan, backbone="mobilenet", size=300, batch=24)
+
+
+def solved(
+    data: Path, name: str, plan: Callable[[project.Wish, project.Made], SolverParameter], **wishes: Any
+) -> list[list[Any]]:
+    """The rows of a project that is made by `wishes` and solved by the solver that `plan` gives."""
     train, test, _, share = scenes_of(data)
-    name = data.resolve().name
     back = os.getcwd()
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)  # names in the solver prototxt start there
-        wish = project.Wish(data, Path(name), training.BACKBONE, share=share)
-        made = project.create(wish)
-        plan = training.fit(training.Project(wish.out, data, made), seconds / 60, "cpu", time.process_time)
-        param = read_solver(wish.out / "solver.prototxt")
-        solver = Solver(param, device="cpu", log=lambda line: print(name, line, file=sys.stderr), keep_best=True)
+        wish = project.Wish(data, Path(data.name), share=share, **wishes)
+        param = plan(wish, project.create(wish))
+        solver = Solver(param, device="cpu", log=lambda line: print(data.name, line, file=sys.stderr), keep_best=True)
         start = time.process_time()
         solver.solve()
         spent = time.process_time() - start
@@ -76,13 +113,58 @@ def ours(data: Path, seconds: float) -> list[list[Any]]:
             net = Net(wish.out / "deploy.prototxt", f"{param.snapshot_prefix}_{end}.caffemodel", device="cpu")
             detections, skipped = find(net, test)
             assert not skipped
-            what = f"boxpresso small, {end.partition('_')[0].replace('iter', 'last')}"
-            rows.append([what, len(train), len(test), plan.iterations, spent, *scores(detections, test)])
+            row = f"{name}, {end.partition('_')[0].replace('iter', 'last')}"
+            rows.append([row, len(train), len(test), solver.iter, spent, *scores(detections, test)])
         os.chdir(back)
     return rows
 
 
-def peer(data: Path, seconds: float) -> list[list[Any]]:
+def ultralytics(data: Path, seconds: float) -> list[list[Any]]:
+    """The row of ultralytics' smallest net."""
+    import torch
+    from ultralytics import YOLO
+
+    torch.set_num_threads(int(os.environ.get("BOXPRESSO_THREADS", "1")))
+    train, test, classes, _ = scenes_of(data)
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        for part, scenes in (("train", train), ("test", test)):
+            (root / "images" / part).mkdir(parents=True)
+            (root / "labels" / part).mkdir(parents=True)
+            for i, scene in enumerate(scenes):
+                shutil.copy(
+                    scene.path, root / "images" / part / f"{i}{Path(scene.path).suffix}"
+                )  # it mends files in place
+                width, height = Image.open(scene.path).size
+                lines = [
+                    f"{label - 1} {(x1 + x2) / 2 / width} {(y1 + y2) / 2 / height} {(x2 - x1) / width} {(y2 - y1) / height}"
+                    for label, (x1, y1, x2, y2) in zip(scene.labels, scene.corners)
+                ]
+                (root / "labels" / part / f"{i}.txt").write_text("\n".join(lines) + "\n")
+        names = "".join(f"  {i}: {json.dumps(name)}\n" for i, name in enumerate(classes))
+        described = root / "data.yaml"
+        described.write_text(f"path: {root}\ntrain: images/train\nval: images/test\nnames:\n{names}")
+        common = {
+            "data": str(described), "imgsz": 320, "device": "cpu", "workers": 0, "batch": BATCH, "seed": 1, "val": False,
+            "plots": False, "project": folder, "verbose": False,
+        }  # fmt: skip
+        start = time.process_time()
+        YOLO("yolo11n.yaml").train(epochs=2, **common)
+        epochs = max(int(seconds / ((time.process_time() - start) / 2)), 1)
+        start = time.process_time()
+        net = YOLO("yolo11n.yaml")
+        net.train(epochs=epochs, **common)
+        spent = time.process_time() - start
+        detections = []
+        for scene in test:
+            (one,) = net.predict(str(scene.path), imgsz=320, conf=0.01, device="cpu", verbose=False)
+            columns = (one.boxes.cls.int().tolist(), one.boxes.conf.tolist(), one.boxes.xyxy.tolist())
+            detections.append([(label + 1, score, *box) for label, score, box in zip(*columns)])
+    iterations = epochs * -(-len(train) // BATCH)
+    return [["ultralytics yolo11n", len(train), len(test), iterations, spent, *scores(detections, test)]]
+
+
+def torchvision(data: Path, seconds: float) -> list[list[Any]]:
     """The row of torchvision's ssdlite320 from nothing."""
     import torch
     from torchvision import tv_tensors
@@ -139,17 +221,18 @@ def peer(data: Path, seconds: float) -> list[list[Any]]:
     return [row]
 
 
+PROGRAMS = {program.__name__: program for program in (boxpresso, caffe, torchvision, ultralytics)}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("folders", type=Path, nargs="+")
     parser.add_argument("--seconds", type=float, default=500)
-    parser.add_argument("--peer", action="store_true", help="torchvision's in place of ours")
+    parser.add_argument("--program", choices=PROGRAMS, default="boxpresso")
     parser.add_argument("--into", type=Path, default=HERE / "results" / "real.txt")
     args = parser.parse_args()
     for data in args.folders:
-        for what, train, test, iterations, spent, *values in (peer if args.peer else ours)(
-            data.resolve(), args.seconds
-        ):
+        for what, train, test, iterations, spent, *values in PROGRAMS[args.program](data.resolve(), args.seconds):
             numbers = (f"{value:.3f}" for value in values)
             line = COLUMNS.format(data.resolve().name, what, train, test, iterations, f"{spent:.0f}", *numbers)
             if not args.into.exists():

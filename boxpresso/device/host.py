@@ -101,6 +101,14 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=after_fork)
 
 
+def entry_library(kernels: KernelFile) -> ctypes.CDLL:
+    """The library of a file with functions that other programs look for (entry.h), compiled ahead or now.
+
+    Raises DeviceError where it was not compiled ahead and there is no compiler.
+    """
+    return prebuilt.find(prebuilt_key(kernels, "float")) or load_library(compile_shared(kernels, "float"))
+
+
 def load_library(path: Path) -> ctypes.CDLL:
     """A compiled file of kernels. Raises DeviceError where the system does not take it."""
     try:

@@ -64,7 +64,7 @@ def execute(text: bytes, arguments: Sequence[np.ndarray], results: Sequence[np.n
     call.close()
 
 
-HANDLER = xla.handler(execute)  # kept for as long as XLA may call it
+HANDLER = xla.handler(execute, jax.effects_barrier)
 jax.ffi.register_ffi_target(TARGET, jax.ffi.pycapsule(HANDLER), platform="cpu")
 
 

@@ -18,8 +18,7 @@ from typing import Any
 import numpy as np
 
 from ..device import Kernels
-from ..device.compiler import compile_shared, prebuilt_key
-from ..device.prebuilt import find
+from ..device.host import entry_library
 from ..proto.errors import BoxpressoError
 from . import OPERATORS, nms_rotated
 
@@ -398,9 +397,7 @@ def library() -> str:
 
     Raises DeviceError where it was not compiled ahead and there is no compiler.
     """
-    ahead = find(prebuilt_key(ENTRY, "float"))
-    path = ahead._name if ahead else str(compile_shared(ENTRY, "float"))
-    loaded = ahead or ctypes.CDLL(path)
+    loaded = entry_library(ENTRY)
     loaded.boxpresso_ort_connect(REGISTER)
     held.append(loaded)
-    return path
+    return loaded._name

@@ -1,21 +1,26 @@
 """A function of Python as a handler of XLA's foreign function interface, over the memory of XLA's own buffers.
 
-XLA calls a handler with a call frame, a struct of C (xla/ffi/api/c_api.h, of major version 0, which jaxlib brings). ctypes
-reads it, so that nothing is compiled. Written for the CPU.
+XLA calls a handler with a call frame, a struct of C (xla/ffi/api/c_api.h, of major version 0, which jaxlib brings), which
+ctypes reads. Between XLA and Python stands xla.cpp, which refuses calls when the process ends. Written for the CPU.
 """
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import math
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import ml_dtypes  # jax brings it
 import numpy as np
 
+from ..device import Kernels
+from ..device.host import entry_library
 from ..proto.errors import BoxpressoError
 
+ENTRY = Kernels(Path(__file__).with_name("xla.cpp"))
 Size, Address = ctypes.c_size_t, ctypes.c_void_p
 MAJOR = 0
 METADATA = 1  # XLA_FFI_Extension_Metadata
@@ -106,6 +111,7 @@ class Frame(ctypes.Structure):
     ]  # fmt: skip
 
 
+kept: list[Any] = []  # what XLA may call
 Function = Callable[[bytes, Sequence[np.ndarray], Sequence[np.ndarray]], None]
 
 
@@ -143,8 +149,14 @@ def complaint(frame: Frame, error: BaseException) -> Any:
     return frame.api.contents.error(ctypes.byref(args))
 
 
-def handler(function: Function) -> Any:
-    """A handler that calls function(text of the attribute, arguments, results), which writes into the results."""
+def handler(function: Function, finish: Callable[[], object]) -> Any:
+    """A handler that calls function(text of the attribute, arguments, results), which writes into the results; the only one of
+    a process. It is kept for as long as XLA may call it.
+
+    finish: called when Python ends; calls that XLA makes after it are refused.
+
+    Raises DeviceError where xla.cpp was not compiled ahead and there is no compiler.
+    """
 
     def called(address: Any) -> Any:
         frame = address.contents
@@ -160,4 +172,15 @@ def handler(function: Function) -> Any:
             return complaint(frame, error)
         return None
 
-    return ctypes.CFUNCTYPE(Address, ctypes.POINTER(Frame))(called)
+    library, entry = entry_library(ENTRY), ctypes.CFUNCTYPE(Address, ctypes.POINTER(Frame))(called)
+    library.boxpresso_xla_connect(entry)
+    kept.append(entry)
+
+    def end() -> None:
+        try:
+            finish()
+        finally:
+            library.boxpresso_xla_end()
+
+    atexit.register(end)
+    return library.boxpresso_xla_call

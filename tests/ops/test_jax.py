@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from test_ops import CASES, IDS, ROIS, X, as_type, gradients
@@ -214,3 +217,19 @@ def test_errors():
     with pytest.raises(Exception, match="ask for more than 2\\^20 samples a bin"):
         jax.block_until_ready(ours.roi_align(x, wild, 3))
     assert np.array_equal(ours.roi_align(x, rois, 3), ops.roi_align(x, rois, 3))  # goes on after an error
+
+
+def test_a_program_ends_with_results_that_nobody_has_waited_for():
+    """Its last calls come to XLA's threads when Python ends; without care half of such programs stood still."""
+    program = """
+import jax
+import boxpresso.jax as ops
+x = jax.numpy.ones((1, 64, 50, 76))
+rois = jax.numpy.array([[0, 10.0, 20, 300, 200]])
+loss = jax.jit(lambda x: (ops.roi_align(x, rois, 7, spatial_scale=1 / 16) ** 2).sum())
+loss(x).block_until_ready()
+for _ in range(20):
+    jax.grad(loss)(x)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr

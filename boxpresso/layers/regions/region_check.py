@@ -105,7 +105,9 @@ class CheckedRegions(Layer):
 
         def look(regions: AnyArray) -> None:
             flat = np.asarray(regions).reshape(-1)
-            if not np.add.reduce(flat * flat) < far:  # else no coordinate is large; of few regions that is known sooner so
+            if (
+                not np.add.reduce(flat * flat) < far
+            ):  # else no coordinate is large; of few regions that is known sooner so
                 self.check_grids(regions, least)
 
         return 1, look
