@@ -103,18 +103,21 @@ def values(x: Any, device: Device) -> np.ndarray:
 
 
 def real_values(x: Any, device: Device, name: str) -> np.ndarray:
-    """`values` of the argument of that name. Raises BoxpressoError for None, and for what are no real numbers."""
+    """`values` of the argument of that name, in this machine's order of bytes.
+
+    Raises BoxpressoError for None, and for what are no real numbers.
+    """
     if x is None:
         raise BoxpressoError(f"{name} must be an array, got None")
     array = x.numpy() if device.kind == "cpu" and plain_tensor(x) else values(x, device)
     if array.dtype.kind not in "biuf":
         raise BoxpressoError(f"{name} must be of real numbers, got {array.dtype}")
-    return array
+    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 
 def float_of(x: Any, device: Device) -> np.dtype[Any]:
     """The dtype of results that go with the caller's array: its own, float32 where that is not one of FLOATS."""
-    dtype = take(x, device).dtype
+    dtype = take(x, device).dtype.newbyteorder("=")
     return dtype if dtype in FLOATS else np.dtype(np.float32)
 
 

@@ -78,10 +78,13 @@ class Finish:
         Its number.
     rows
         What its `most_rows` was: with another it would launch others.
+    reshapes
+        How often it had been reshaped: since another time it remembers other shapes than those of the launches.
     """
 
     layer: int
     rows: int
+    reshapes: int
 
 
 class CpuProgram(Program):
@@ -140,8 +143,8 @@ class CpuProgram(Program):
             blob._data is not buffer or buffer.version != version for blob, buffer, version in self.bound
         ):
             return False
-        source, last = self.source, [item for item in self.items if isinstance(item, Finish)]
-        return all(source.layers[item.layer].most_rows(source.bottoms[item.layer]) == item.rows for item in last)
+        last = [item for item in self.items if isinstance(item, Finish)]
+        return all(item == self.finish_of(item.layer) for item in last)
 
     def record(self) -> None:
         """Makes the launches."""
@@ -169,13 +172,17 @@ class CpuProgram(Program):
                 with named(layer):
                     for kernel, args in own:
                         chain.add(kernel, *args)
-                self.items.append(Finish(step.layer, layer.most_rows(self.source.bottoms[step.layer])))
+                self.items.append(self.finish_of(step.layer))
                 chain = None
                 continue
             for image in range(images) if images > 1 else [None]:
                 for action in actions:
                     self.launch_named(chain, action, image)
         self.bound = list({id(blob): (blob, buffer, version) for blob, buffer, version in self.bound}.values())
+
+    def finish_of(self, i: int) -> Finish:
+        """What follows the launches of layer number `i` as it is now."""
+        return Finish(i, self.source.layers[i].most_rows(self.source.bottoms[i]), self.source.reshapes[i])
 
     def launches_of(self, i: int) -> list[tuple[Kernel, Sequence[Any]]] | None:
         """The launches of a layer that needs no host until they are done (forward_launch), none of which is made; None for
@@ -276,6 +283,8 @@ class CpuProgram(Program):
         assert action.source is not None
         assert action.target is not None
         source, target = array(action.source), array(action.target)
+        if action.kind == "copy":  # the numbers of the same value
+            target = replace(target, scale=source.scale)
         narrow = DTYPES.keys() & {action.source[1], action.target[1]}
         if FLOAT16 in narrow:
             raise DeviceError(f"the CPU does not turn values of {FLOAT16}: no plan of its passes has them")

@@ -60,6 +60,8 @@ class Layers(Source):
         Blobs that no layer reads, in the order of their creation.
     chains
         Layers that train together, by their numbers.
+    reshapes
+        How often each layer was reshaped: what it remembers of its bottoms may be another than at an earlier number.
     keeper
         What runs the net by a plan, if anything does.
     at_work
@@ -85,6 +87,7 @@ class Layers(Source):
         self.keeper: Keeper | None = None
         self.parameters: set[int] = set()  # ids of blobs that are parameters
         self.at_work = AtWork()
+        self.reshapes: list[int] = []
         self.left: list[list[tuple[int, ...]]] = []  # shapes of each layer's tops, by it: a script may reshape them
 
     # Making them
@@ -113,6 +116,7 @@ class Layers(Source):
         self.tops.append(top)
         self.names.append((bottoms, list(tops)))
         self.seen.append(signature(bottom))
+        self.reshapes.append(1)
         self.left.append([blob.shape for blob in top])
         self.loss_weights.append(loss_weights(layer, len(tops)))
         share_parameters(layer, self.shared)
@@ -201,6 +205,7 @@ class Layers(Source):
             now = signature(bottom)
             if now != self.seen[i] or (bottom and self.left[i] != [blob.shape for blob in top]):
                 self.seen[i] = ()  # one that fails leaves a layer that has to be reshaped
+                self.reshapes[i] += 1
                 layer.reshape(bottom, top)
                 self.memory.take_tops(layer, dict(zip(self.names[i][1], top)))
                 self.seen[i] = now
@@ -235,6 +240,7 @@ class Layers(Source):
         layer = self.layers[i]
         with named(layer):
             self.seen[i] = ()  # one that fails leaves a layer that has to be reshaped
+            self.reshapes[i] += 1
             layer.reshape(self.bottoms[i], self.tops[i])
             tops = dict(zip(self.names[i][1], self.tops[i]))
             (self.memory.take_tops if self.memory.whole else self.memory.look_at)(layer, tops)

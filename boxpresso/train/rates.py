@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+import numpy as np
+
 from ..device.functions import exponential, power
 from ..proto import SolverParameter
 from ..proto.errors import ModelError, nearest
@@ -86,7 +88,7 @@ class Rates:
         return float(self.param.base_lr) * self.rule(iteration)
 
     def _watch(self, iteration: int, loss: float) -> None:
-        windows = self.param.plateau_winsize
+        windows, loss = self.param.plateau_winsize, float(np.float32(loss))  # as a snapshot keeps it
         if loss < self.lowest:
             self.lowest, self.last_event = loss, iteration
         if self.step < len(windows) and iteration >= self.last_event + windows[self.step]:

@@ -38,7 +38,7 @@ def write_state(path: FilePath, iteration: int, learned_net: str, rates: Rates, 
     """Writes a state in the format that the end of its name says, as a whole or not at all."""
     if str(path).endswith(".h5"):
         with replacing(path) as part:
-            _write_hdf5(part, iteration, learned_net, rates.step, history)
+            _write_hdf5(part, iteration, learned_net, rates, history)
         return
     state = SolverState(iter=iteration, learned_net=learned_net, current_step=rates.step)
     if rates.param.lr_policy == "plateau":
@@ -52,9 +52,14 @@ def write_state(path: FilePath, iteration: int, learned_net: str, rates: Rates, 
         part.write_bytes(state.SerializeToString())
 
 
-def _write_hdf5(part: Path, iteration: int, learned_net: str, step: int, history: Sequence[Numpy]) -> None:
+def _write_hdf5(part: Path, iteration: int, learned_net: str, rates: Rates, history: Sequence[Numpy]) -> None:
     with hdf5.import_h5py(str(part)).File(part, "w") as file:
-        file["iter"], file["current_step"] = np.int32(iteration), np.int32(step)
+        file["iter"], file["current_step"] = np.int32(iteration), np.int32(rates.step)
+        if rates.param.lr_policy == "plateau":  # beside what Caffe writes, which does not go on with it
+            file["minimum_loss"], file["iter_last_event"] = (
+                np.float32(min(rates.lowest, 1e38)),
+                np.int32(rates.last_event),
+            )
         file["learned_net"] = np.bytes_(learned_net.encode())
         group = file.create_group("history")
         for i, array in enumerate(history):
@@ -106,10 +111,18 @@ def _read_hdf5(path: str) -> State:
         text = reader.text(name, "learned_net") if name is not None else ""
         if text is None:  # as earlier versions wrote it
             text = str(Path(path).with_name(Path(path).name.replace(".solverstate", ".caffemodel")))
-        numbers = [
-            int(np.ravel(reader.read(item, field))[0]) if item is not None else 0
-            for field, item in (("iter", first), ("current_step", step))
-        ]
+        lowest, event = reader.get(reader.file, "minimum_loss"), reader.get(reader.file, "iter_last_event")
+        fields = (("iter", first), ("current_step", step), ("iter_last_event", event))
+        numbers = [0 if item is None else int(_number(reader, item, field)) for field, item in fields]
+        least = np.inf if lowest is None else _number(reader, lowest, "minimum_loss")
     if min(numbers) < 0:
         raise ModelError(f"{path} says iteration {numbers[0]} and step {numbers[1]}; the file is damaged")
-    return State(numbers[0], text, numbers[1], np.inf, 0, history)
+    return State(numbers[0], text, numbers[1], least, numbers[2], history)
+
+
+def _number(reader: hdf5.Reader, dataset: Any, field: str) -> float:
+    """The one number of a data set. Raises ModelError for none, several, or one that is not finite."""
+    values = np.ravel(reader.read(dataset, field))
+    if values.size != 1 or not np.isfinite(values[0]):
+        raise ModelError(f"{reader.path}: {field} should be one finite number, got {values[:4]}; the file is damaged")
+    return float(values[0])

@@ -12,7 +12,9 @@ import tempfile
 import traceback
 import zlib
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import nets
 import numpy as np
@@ -22,9 +24,10 @@ import reference_losses  # noqa: F401  # the same
 import reference_regions  # noqa: F401  # the same
 from nets import Node
 
-from boxpresso import Net, Solver
+from boxpresso import Net, Solver, quantize
 from boxpresso.layers.core import Layer
 from boxpresso.proto import BoxpressoError, parse_net, parse_solver
+from boxpresso.proto.errors import KernelError
 
 # What a standalone script needs of this file
 
@@ -566,6 +569,96 @@ def by_batch(case: Case) -> Finding | None:
     return beside(longer, "export for any batch", run)
 
 
+SIZES = (
+    (0, 0, 0),
+    (2, 0, 0),
+    (0, 3, -1),
+    (1, 3, -1),
+    (0, 0, 0),
+    (2, 0, 0),
+)  # images, rows and columns more than the case has
+
+
+def resized(case: Case, more: tuple[int, int, int]) -> Case:
+    """The case with so many images, rows and columns more, of the inputs that have the shape of the last one, the image."""
+    shapes = [re.findall(r"shape \{.*?\}", node.text) for node in case.nodes if node.type == "Input"]
+    if not shapes or not shapes[-1]:
+        raise Unfit("no input whose shape is known")
+    old = shapes[-1][0]
+    dims = [int(size) for size in re.findall(r"dim: (\d+)", old)]
+    new = "shape { " + " ".join(f"dim: {max(1, n + m)}" for n, m in zip(dims, [more[0], 0, *more[1:]])) + " }"
+    nodes = (replace(n, text=n.text.replace(old, new)) if n.type == "Input" else n for n in case.nodes)
+    return replace(case, nodes=tuple(nodes))
+
+
+def by_fresh(case: Case) -> Finding | None:
+    """`other_sizes`, where an error of a launch is a finding too: no net may ask for one that cannot be."""
+    try:
+        return other_sizes(case)
+    except KernelError as error:
+        return Finding("a launch", str(error), "none")
+
+
+def other_sizes(case: Case) -> Finding | None:
+    """A net that has had other sizes and weights beside one that is made for them, in float or, of float32, with narrow values.
+
+    With narrow values (bfloat16, or 8 bits by ranges of three inputs) both have the same bits.
+    """
+    narrow = ("", "bf16", "int8")[zlib.crc32(case.text.encode()) % 3] if case.dtype == "float32" else ""
+    quantization: Any = None
+
+    def net_of(case: Case, weights: Mapping[str, list[np.ndarray]]) -> Net:
+        precision = {"precision": "bf16"} if narrow == "bf16" else {}
+        net = Net(
+            parse_net(case.text), device=case.device, seed=1, dtype=np.dtype(case.dtype), phase=case.phase, **precision
+        )
+        fill(net, 1)
+        if quantization is not None:
+            net.quantize(quantization)
+        for name, arrays in weights.items():
+            for blob, array in zip(net.params[name], arrays):
+                if blob.shape != array.shape:
+                    raise Unfit("weights that depend on the batch")
+                blob.data[...] = array
+        return net
+
+    if narrow and (case.phase == "TRAIN" or case.device != "cpu"):
+        raise Unfit("narrow values are for TEST on the CPU")
+    net = net_of(case, {})
+    inputs = random_inputs(case, net)
+    if narrow == "int8":
+        shown = [{name: factor * array for name, array in inputs.items()} for factor in (1, 0.5, -1)]
+        quantization = quantize(net, shown, speed=False, drop=1.0)
+        net = net_of(case, {})
+    for turn, more in enumerate(SIZES):
+        other = resized(case, more)
+        for blobs in net.params.values():
+            for blob in blobs if turn == 3 else ():
+                blob.data[...] = np.asarray(blob.data) * 0.75
+        try:
+            fresh = net_of(other, parameters(net))
+        except (BoxpressoError, Unfit):
+            if turn:
+                continue  # it is not for that size
+            raise
+        inputs, seen = random_inputs(other, fresh), Seen()
+        for each in (net, fresh):
+            try:
+                seen.append(("outputs", each.forward(**inputs)))
+            except BoxpressoError as error:
+                seen.append(("error", {"error": np.array([ord(c) for c in type(error).__name__])}))
+        if any(not layer.repeatable for layer in net.layers):
+            raise Unfit("a layer that runs once a forward")
+        (_, one), (_, two) = seen
+        for name in dict.fromkeys([*two, *one]):
+            a, b = one.get(name, np.zeros(0)), two.get(name, np.zeros(0))
+            same = np.array_equal(a, b, equal_nan=True) if narrow else distance(a, b) <= LIMIT[np.dtype(case.dtype)]
+            if not same:
+                what = f"turn {turn}{' in ' * bool(narrow)}{narrow}, {name}"
+                return Finding(what, np.array(a), np.array(b), ("a net of other sizes before", "a fresh one"))
+    return None
+
+
 OPENCV = {  # layers that OpenCV's importer of Caffe has, and has as Caffe does
     "Input", "Convolution", "Deconvolution", "InnerProduct", "Pooling", "ReLU", "PReLU", "ELU", "Sigmoid", "TanH", "AbsVal", "Power", "BatchNorm",
     "Scale", "LRN", "Softmax", "Eltwise", "Concat", "Slice", "Split", "Permute", "Reshape", "Flatten", "Dropout",
@@ -606,4 +699,5 @@ def by_opencv(case: Case) -> Finding | None:
 
 ORACLES: dict[str, Callable[[Case], Finding | None]] = {
     "script": judge, "definition": defined, "gradient": gradients, "onnxruntime": by_onnx, "export": by_export, "batch": by_batch, "opencv": by_opencv,
+    "fresh": by_fresh,
 }  # fmt: skip

@@ -2,6 +2,7 @@
 
     python tests/fuzz/scripts.py --minutes 120 --seed 0 --workers 2 --out found   # as long as it is given
     python tests/fuzz/scripts.py --case 1234 --seed 0                             # one case, printed, compared, made smaller
+    python tests/fuzz/scripts.py --minutes 10 --oracle fresh   # nets of other sizes before, in float, bfloat16 and 8 bits, beside fresh ones
     python tests/fuzz/scripts.py --minutes 10 --gpu   # the GPU's plan beside the CPU's layers: on a GPU, or on the stand-in
 
 A script is a list of steps, each some Python text on `net`; what `see` is given along the way must be the same in both. A case that

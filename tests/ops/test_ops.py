@@ -620,6 +620,23 @@ def test_nms(offset, device):
     assert ops.nms(boxes[:0], scores[:0], 0.5).shape == (0,)
 
 
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
+def test_boxes_in_the_other_order_of_bytes_are_the_same_numbers(dtype):
+    rng = np.random.default_rng(0)
+    boxes, scores = rng.random((6, 4)) + np.array([0, 0, 1, 1]), rng.random(6)
+    turned = rng.random((6, 5))
+    swapped = np.dtype(dtype).newbyteorder()
+    for made in (
+        lambda of: ops.nms(boxes.astype(of), scores.astype(of), 0.5),
+        lambda of: ops.soft_nms(boxes.astype(of), scores.astype(of))[0],
+        lambda of: ops.matrix_nms(boxes.astype(of), scores.astype(of))[0],
+        lambda of: ops.box_iou_rotated(turned.astype(of), turned.astype(of)),
+    ):
+        one, two = made(dtype), made(swapped)
+        assert one.dtype == two.dtype
+        np.testing.assert_array_equal(one, two)
+
+
 def test_nms_keeps_an_overlap_of_the_threshold():
     boxes = np.array([[0, 0, 2, 2], [0, 0, 2, 1.0]])
     assert ops.nms(boxes, np.array([0.5, 0.6]), 0.5).tolist() == [1, 0]

@@ -196,7 +196,8 @@ def test_a_damaged_state_is_an_error_of_ours(suffix, tmp_path):
 @pytest.mark.parametrize(
     ("member", "value"),
     [("iter", "seven"), ("iter", np.int32(-7)), ("iter", np.zeros(0)), ("history", VALUES), ("history/0", "words"),
-     ("history/5", VALUES), ("history/x", VALUES), ("learned_net", VALUES), ("current_step", "two")],
+     ("history/5", VALUES), ("history/x", VALUES), ("learned_net", VALUES), ("current_step", "two"),
+     ("iter", np.float64(np.inf)), ("iter_last_event", VALUES), ("minimum_loss", np.float32(np.nan))],
 )  # fmt: skip
 def test_a_state_with_a_wrong_member(member, value, tmp_path):
     state_of(tmp_path, ".h5")

@@ -395,6 +395,30 @@ def test_a_net_stays_in_8_bits():
     chains(np.random.default_rng(0))
 
 
+def test_a_value_that_is_joined_twice_is_copied():
+    """A Concat of one value twice, and another that it lies in too: all of one scale."""
+    rng, window = np.random.default_rng(0), {"pad": 1}
+    x = rng.standard_normal((2, 20, 9, 7)).astype(SINGLE)
+    params = {
+        name: [rng.standard_normal(shape).astype(SINGLE) / 9, rng.standard_normal(shape[0]).astype(SINGLE)]
+        for name, shape in {"a": (12, 20, 3, 3), "b": (9, 36, 1, 1)}.items()
+    }
+    text = (
+        inputs(x.shape)
+        + layer("a", "Convolution", "x", field_of(12, 3, window))
+        + layer("two", "Concat", "a a")
+        + layer("three", "Concat", "two a")
+        + layer("b", "Convolution", "three", field_of(9, 1, {}))
+    )
+    ranges = {"x": (-3, 3), "a": (-4, 3), "two": (-4, 3), "three": (-5, 3), "b": (-9, 9)}
+    net = net_in_int8(text, ranges, params=params)
+    result = net.forward(x=x)["b"]
+    assert kinds(net) == {"x": None, "a": INT8, "two": INT8, "three": INT8, "b": LAST}
+    scale, joined = Scale.of(-3, 3), Scale.of(-5, 3)
+    a = stored(linear(quantised(x, scale), scale, *params["a"], window, top=joined), joined)
+    np.testing.assert_array_equal(result, linear(np.concatenate([a, a, a], 1), joined, *params["b"], {}))
+
+
 # Levels whose sums are made by instructions of their own: of 16 bits (SSE2, AVX2, AVX512), of four products of 8 (VNNI, NEON-DOT), and
 # the plain form (AVX, NEON).
 DOT = Level("NEON-DOT", "aarch64", "armv8.2-a+dotprod")

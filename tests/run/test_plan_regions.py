@@ -139,3 +139,32 @@ def test_what_a_chain_cannot_compute_runs_by_itself():
     plain, planned = (Net(parse_net(text), device="cpu", optimize=optimize) for optimize in (False, True))
     for _ in range(2):
         np.testing.assert_array_equal(planned.forward(**given)["found"], plain.forward(**given)["found"])
+
+
+@pytest.mark.parametrize("kept", ["", "keep_top_k: 2"])
+def test_what_chooses_forgets_the_shapes_between(kept):
+    """A program of earlier shapes comes again after one of others that can have as many rows; without a detection each image
+    has one row."""
+    text = """layer { name: "x" type: "Input" top: "loc" top: "conf" top: "prior"
+            input_param { shape { dim: 2 dim: 12 } shape { dim: 2 dim: 6 } shape { dim: 1 dim: 2 dim: 12 } } }
+        layer { name: "r" type: "ReLU" bottom: "conf" top: "scores" }
+        layer { name: "found" type: "DetectionOutput" bottom: "loc" bottom: "scores" bottom: "prior" top: "found"
+            detection_output_param { num_classes: 2 confidence_threshold: 0.5 KEPT } }""".replace("KEPT", kept)
+    rng, net = np.random.default_rng(0), Net(parse_net(text), device="cpu")
+    for images, priors, least in (
+        (2, 3, 0),
+        (3, 2, 0),
+        (2, 3, 0),
+        (6, 1, 0.5),
+        (2, 3, 0.5),
+        (1, 6, 0),
+        (6, 1, 0),
+        (2, 3, 0),
+    ):
+        given = {
+            "loc": rng.normal(size=(images, 4 * priors)),
+            "conf": least + rng.random((images, 2 * priors)) / 2,
+            "prior": np.stack([np.tile([0.1, 0.2, 0.5, 0.7], priors), np.full(4 * priors, 0.1)])[None],
+        }
+        plain = Net(parse_net(text), device="cpu", optimize=False)
+        np.testing.assert_array_equal(net.forward(**given)["found"], plain.forward(**given)["found"])

@@ -96,6 +96,8 @@ def small(type: str = "SGD", more: str = "", **options) -> Solver:
     text = SOLVER.replace("TYPE", type)
     if type in ("AdaGrad", "RMSProp"):
         text = text.replace("momentum: 0.9", "")
+    if "lr_policy" in more:
+        text = text.replace('lr_policy: "multistep"', "")
     solver = Solver(parse_solver(text + more), feed=feed, log=options.pop("log", lambda line: None), **options)
     box["solver"] = solver
     return solver
@@ -131,6 +133,26 @@ def test_resuming_behind_the_second_step_of_the_rate(tmp_path):
     other.step(1)
     assert other.rate == whole.rate == pytest.approx(0.1 * 0.5**2)
     np.testing.assert_array_equal(other.net.params["fc"][0].data, whole.net.params["fc"][0].data)
+
+
+@pytest.mark.parametrize("format", ["BINARYPROTO", "HDF5"])
+def test_resuming_watches_the_same_loss(format, tmp_path):
+    """A plateau goes on with the lowest loss and the iteration of its last event, wherever it was left."""
+    if format == "HDF5":
+        pytest.importorskip("h5py")
+    more = f'snapshot_prefix: "{tmp_path.as_posix()}/s" snapshot_format: {format} lr_policy: "plateau" plateau_winsize: [1, 2, 3, 2]'
+    for done in range(1, 7):
+        whole, half, other = (small("SGD", more) for _ in range(3))
+        rates = []
+        half.step(done)
+        other.restore(half.snapshot()[1])
+        for solver in (whole, other):
+            while solver.iter < 12:
+                solver.step(1)
+                rates += [solver.rate] * (solver.iter > done)
+        assert len(set(rates)) > 1
+        assert rates[: 12 - done] == rates[12 - done :]
+        assert whole.rates.progress == other.rates.progress
 
 
 def test_resuming_draws_what_would_have_been_drawn(tmp_path):
