@@ -167,7 +167,7 @@ def test_a_region_layer_stores_16_bits(case, name, device):
     for low, high in zip(*results):
         assert low.dtype == dtype
         np.testing.assert_array_equal(low.astype(np.float32), high.astype(dtype).astype(np.float32))
-    for letter in case.letters:
+    for letter in sorted({*case.letters} - {*"".join(case.refused)}):
         rig = rig_of(case, device=device, dtype=dtype, **{letter: 0})
         tops = rig.forward()
         assert tops[0].dtype == dtype

@@ -1,11 +1,12 @@
 // correlation.cu: how much patches of one map resemble those around them in another (FlowNet), and the gradients of that.
 //
-// top[n, p, q, y, x] = sum over c, i, j of a[n, c, v, w] b[n, c, v + dy, w + dx] with v = y stride - pad + i dilation, likewise w,
+// top[n, p, q, y, x] = factor * sum over c, i, j of a[n, c, v, w] b[n, c, v + dy, w + dx] with v = y stride - pad + i dilation, likewise w,
 // dy = (p - reach) patch_step, dx = (q - reach) patch_step; 0 outside either map.
 #include "columns.h"
 
 struct CorrelationGeometry {
   int channels, height, width, out_height, out_width, kernel, reach, stride, pad, dilation, patch_step;
+  Real factor;  // 1, or 1 over the number of products of a sum
 };
 
 constexpr int BESIDE = REGISTERS == 32 ? 9 : 3;  // displacements across that a thread sums together: they read the same pixels of a
@@ -56,7 +57,7 @@ KERNEL correlation_forward(int n, const Store* a, const Store* b, Store* top, Co
           Store* row = top + (((long long)image * patch * patch + p * patch + q + k) * g.out_height + y) * g.out_width;
           for (int i = 0; i < VECTORS; ++i) {
             const int first = (part * VECTORS + i) * COLUMNS;
-            store(row + first, sum[k][i], g.out_width - first);
+            store(row + first, sum[k][i] * g.factor, g.out_width - first);
           }
         }
       }
@@ -123,12 +124,8 @@ KERNEL correlation_backward(int n, const Store* other, const Store* top_diff, St
       for (int c = 0; c < channels; ++c)
         for (int i = 0; i < DEEP; ++i) {
           const int w = first + i * COLUMNS;
-          store(diff + start + ((long long)c * g.height + h) * g.width + w, sum[c][i], g.width - w);
+          store(diff + start + ((long long)c * g.height + h) * g.width + w, sum[c][i] * g.factor, g.width - w);
         }
     }
   }
-}
-
-KERNEL correlation_scale(int n, Store* x, Real factor) {
-  GRID_LOOP(i, n) x[i] = Store(Real(x[i]) * factor);
 }

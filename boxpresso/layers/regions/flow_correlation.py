@@ -64,7 +64,6 @@ class FlowCorrelation(Layer, type="Correlation", param="correlation_param", bott
             bottom[1].shape == bottom[0].shape,
             f"both maps must be of one shape, got {bottom[0].shape} and {bottom[1].shape}",
         )
-        self.need(channels > 0, f"the maps have no channels, their shape is {bottom[0].shape}")
         p, reach = self.how, self.how.max_displacement // self.how.stride_2
         border = 2 * p.max_displacement + p.kernel_size - 1
         size = [-(-(side + 2 * p.pad - border) // p.stride_1) for side in (height, width)]
@@ -76,16 +75,14 @@ class FlowCorrelation(Layer, type="Correlation", param="correlation_param", bott
         self.geometry = self.kernels.struct(
             "CorrelationGeometry", channels=channels, height=height, width=width, out_height=size[0], out_width=size[1],
             kernel=p.kernel_size, reach=reach, stride=p.stride_1, pad=p.pad - p.max_displacement, dilation=1,
-            patch_step=p.stride_2,
+            patch_step=p.stride_2, factor=1 / max(p.kernel_size**2 * channels, 1),
         )  # fmt: skip
         patch, groups = 2 * reach + 1, -(-channels // self.kernels.constants["GROUP"])
         self.rows, self.out_rows = batch * groups * height, batch * patch * size[0]
-        self.factor = 1 / (p.kernel_size**2 * channels)
         top[0].reshape(batch, patch * patch, *size)
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.kernels.correlation_forward(self.out_rows, bottom[0].data, bottom[1].data, top[0].data, self.geometry)
-        self.kernels.correlation_scale(top[0].count, top[0].data, self.factor)
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         for i, sign in ((0, 1), (1, -1)):
@@ -93,4 +90,3 @@ class FlowCorrelation(Layer, type="Correlation", param="correlation_param", bott
                 self.kernels.correlation_backward(
                     self.rows, bottom[1 - i].data, top[0].diff, bottom[i].diff, sign, self.geometry
                 )
-                self.kernels.correlation_scale(bottom[i].count, bottom[i].diff, self.factor)

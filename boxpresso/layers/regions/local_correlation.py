@@ -76,7 +76,7 @@ class LocalCorrelation(Layer, type="LocalCorrelation", param="python_param", bot
         self.geometry = self.kernels.struct(
             "CorrelationGeometry", channels=channels, height=height, width=width, out_height=size[0], out_width=size[1],
             kernel=s["kernel_size"], reach=s["max_displacement"], stride=s["stride"], pad=s["padding"],
-            dilation=s["dilation"], patch_step=s["dilation_patch"],
+            dilation=s["dilation"], patch_step=s["dilation_patch"], factor=1,
         )  # fmt: skip
         groups = -(-channels // self.kernels.constants["GROUP"])
         self.rows, self.out_rows = batch * groups * height, batch * patch * size[0]

@@ -50,6 +50,14 @@ def test_correlation(how, device):
     check_gradient(rig, (0, 1), samples=40)
 
 
+def test_a_sum_may_be_more_than_float16_holds(device):
+    """It is the mean that is stored: rounded once."""
+    a, b = np.full((1, 256, 5, 5), 25.0), np.full((1, 256, 5, 5), 31.0)
+    rig = Rig(TEXT % "kernel_size: 1 max_displacement: 1 pad: 1", [a, b], device=device, dtype=np.float16)
+    assert rig.forward()[0][0, 4, 2, 2] == 775
+    np.testing.assert_array_equal(rig.forward()[0], correlation(a, b, (1, 1, 1, 1, 1)).astype(np.float16))
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
