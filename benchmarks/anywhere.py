@@ -93,7 +93,7 @@ def main() -> None:
             sys.exit(f"{done.stdout}\n{TRY.name} failed")
         lines += [
             "",
-            "`boxpresso detect` of the shipped example in a bare Debian: no compiler, no cache, a user without rights; seconds",
+            "`boxpresso detect` of the shipped example in a bare Debian or Ubuntu: no compiler, no cache, no rights; seconds",
             "from the start of the program to its boxes, the first run and the least of three, and the least without /proc",
             "",
             f"{'system':10} {'Python':7} {'first':>6} {'least':>6} {'no /proc':>9}   {'kernels':8} {'MB':>4}   of it",

@@ -3,6 +3,7 @@
 #
 #     sudo packaging/try_bare.sh dist/boxpresso-*.whl bookworm trixie forky      # Python 3.11, 3.13 and 3.14; needs debootstrap
 #     sudo packaging/try_bare.sh dist/boxpresso-*.whl bookworm:/opt/python3.12   # another Python, which is copied into the system
+#     sudo BARE_ROOTS=FOLDER packaging/try_bare.sh dist/boxpresso-*.whl jammy    # a system that lies in FOLDER: Ubuntu's, for 3.10
 #
 # A Python that has a libpython must find it by the folder's own name: where there is no /proc, $ORIGIN means nothing.
 set -euo pipefail
