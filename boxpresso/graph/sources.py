@@ -17,24 +17,8 @@ from ..layers.core.data_tops import OBJECTS, REGIONS, SPATIAL, Top, by_name, dat
 from ..proto import BoxpressoError, LayerParameter, ModelError, NetParameter, nearest
 
 Shapes = Mapping[str, Sequence[int]]
-USUAL = (
-    227,
-    256,
-    225,
-    299,
-    321,
-    320,
-    448,
-    512,
-    513,
-    128,
-    112,
-    96,
-    64,
-    48,
-    32,
-    28,
-)  # sides of images, the likelier first
+# Sides of images, the likelier first
+USUAL = (227, 256, 225, 299, 321, 320, 448, 512, 513, 128, 112, 96, 64, 48, 32, 28)
 
 
 class Sources:
