@@ -43,7 +43,7 @@ from boxpresso.recipes import folders, project, training
 HERE = Path(__file__).resolve().parent
 SHARE = 0.2  # of the pictures, to test on, where the folder has no split of its own
 BATCH, RATE = 16, 0.15 * 16 / 192  # of the peer
-COLUMNS = "{:<18} {:<24} {:>6} {:>5} {:>11} {:>8} {:>8} {:>8} {:>8}"
+COLUMNS = "{:<18} {:<28} {:>6} {:>5} {:>11} {:>8} {:>8} {:>8} {:>8}"
 HEAD = ("folder", "program", "learned", "tested", "iterations", "CPU s", "mAP@0.5", "COCO AP", "COCO@0.5")
 
 
@@ -83,8 +83,7 @@ def caffe(data: Path, seconds: float) -> list[list[Any]]:
         count = max(int((seconds - test) / iteration), 1)
         param = read_solver(path)
         for field in ("stepvalue", "warmup_iter", "warmup_start_lr"):
-            if field in {f.name for f in param.DESCRIPTOR.fields}:
-                param.ClearField(field)
+            param.ClearField(field)
         param.type, param.lr_policy, param.gamma = "SGD", "multistep", 0.1
         param.base_lr, param.momentum, param.weight_decay = 1e-3, 0.9, 5e-4
         param.max_iter = param.test_interval = param.snapshot = count

@@ -60,8 +60,7 @@ def settle(net: NetParameter) -> NetParameter:
 
 def adds_bottoms(layer: LayerParameter) -> bool:
     """Whether a layer is R*CNN's Sum; those of other programs have fields or a single bottom, and stay unknown."""
-    one = len(layer.top) == 1 and not layer.HasField("sum_param")
-    return layer.type == "Sum" and len(layer.bottom) > 1 and one
+    return layer.type == "Sum" and len(layer.bottom) > 1 == len(layer.top) and not layer.HasField("sum_param")
 
 
 def shapes_in_place(net: NetParameter, layer: LayerParameter) -> bool:

@@ -9,9 +9,26 @@
 
 #if ONCE(Real)
 // The beginnings of XLA_FFI_CallFrame, XLA_FFI_Api and XLA_FFI_Error_Create_Args (xla/ffi/api/c_api.h, of major version 0).
-struct Complaint { size_t size; void* extension; const char* message; int code; };
-struct XlaApi { size_t size; void* extension; size_t version_size; void* version_extension; int major, minor; void* internal; void* (*error)(Complaint*); };
-struct XlaFrame { size_t size; void* extension; const XlaApi* api; };
+struct Complaint {
+  size_t size;
+  void* extension;
+  const char* message;
+  int code;
+};
+struct XlaApi {
+  size_t size;
+  void* extension;
+  size_t version_size;
+  void* version_extension;
+  int major, minor;
+  void* internal;
+  void* (*error)(Complaint*);
+};
+struct XlaFrame {
+  size_t size;
+  void* extension;
+  const XlaApi* api;
+};
 typedef void* XlaHandler(XlaFrame* frame);
 
 static XlaHandler* xla_handler = nullptr;

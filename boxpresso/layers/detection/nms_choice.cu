@@ -1,5 +1,5 @@
-// nms_choice.cu: the NMS layer. order.cu (on a CPU order.cpp) lists the boxes as two groups: those with a score, best first, then those whose score
-// is NaN; the two lists lie one behind the other, so that together they are one list of all boxes.
+// nms_choice.cu: the NMS layer. order.cu (on a CPU order.cpp) lists the boxes as two groups: those with a score, best first, then
+// those whose score is NaN; the two lists lie one behind the other, so that together they are one list of all boxes.
 #include "kernel.h"
 
 // values (2, room): the scores of the first group, and 0 for each box of the second; NaN elsewhere.

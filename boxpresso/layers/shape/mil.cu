@@ -12,8 +12,8 @@ KERNEL mil_forward(int n, const Real* x, Real* top, int count, int inner, int no
       most = value > most ? value : most;
       none *= 1 - double(value);
     }
-    const Real some = Real(1 - none);
-    top[i] = noisy && some > most ? some : most;
+    const Real any = Real(1 - none);
+    top[i] = noisy && any > most ? any : most;
   }
 }
 
