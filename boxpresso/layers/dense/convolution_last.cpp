@@ -20,12 +20,12 @@ KERNEL pack_filters(int n, const Real* weights, const Real* scale, Real* packed,
 // its first pixel, `terms`, so that nothing is gathered. A planar image, of pitch 0, stays one.
 struct Band {
   const Window& g;
-  const int pitch, channels, width;  // width: of a row, padding included
+  const int pitch, channels, step, width;  // width: of a row, padding included
   int rows = 0;
   Real* at = nullptr;
 
   Band(const Window& g, int pitch)
-      : g(g), pitch(pitch), channels(g.group_channels()),
+      : g(g), pitch(pitch), channels(g.group_channels()), step(g.stride_w * (pitch ? channels : 1)),
         width((g.out_width - 1) * g.stride_w + (g.kernel_w - 1) * g.dilation_w + 1) {}
 
   // For `count` rows of places from row y0 on.
@@ -58,8 +58,8 @@ struct Band {
           *to++ = pitch ? (ky * g.dilation_h * width + kx * g.dilation_w) * channels + c
                         : (c * rows + ky * g.dilation_h) * width + kx * g.dilation_w;
   }
-  // A window's first pixel: of the place `x` of the row that is `y` rows behind the first.
-  const Real* first(int y, int x) const { return at + ((long long)y * g.stride_h * width + x * g.stride_w) * (pitch ? channels : 1); }
+  // The first pixel of the first window of the row of places that is `y` rows behind the first; the next window's lies `step` further.
+  const Real* first(int y) const { return at + (long long)y * g.stride_h * width * (pitch ? channels : 1); }
 };
 
 // map = activation(filters * image + bias + other). n: images x groups x blocks of `high` places x cuts of the panels into
@@ -94,7 +94,10 @@ KERNEL convolve_last(int n, const Real* image, const Real* packed, const Real* b
     if (band) {
       pixels.take(planes, p0 / g.out_width, rows / g.out_width);
       if (rows_of_terms != pixels.rows) pixels.terms(terms), rows_of_terms = pixels.rows;
-      for (int r = 0; r < rows; ++r) lines[r] = pixels.first(r / g.out_width, r % g.out_width);
+      for (int r = 0, y = 0; r < rows; ++y) {
+        const Real* at = pixels.first(y);
+        for (int x = 0; x < g.out_width; ++x, at += pixels.step) lines[r++] = at;
+      }
     }
     for (int k0 = 0; k0 < whole; k0 += deep) {
       const int depth = min(deep, whole - k0);
