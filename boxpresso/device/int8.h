@@ -127,26 +127,37 @@ DEVICE Floats at_least(Floats values, Floats bound) { return values > bound ? va
 DEVICE Floats at_most(Floats values, Floats bound) { return values < bound ? values : bound; }
 #endif
 
+// Copies the first `count` numbers of a vector, from 1 to LANES - 1, in pieces of half a vector, a quarter and so on.
+template <int LANES, class T>
+DEVICE void copy_part(const T* from, T* to, int count) {
+#pragma GCC unroll 4
+  for (int size = LANES / 2; size; size /= 2)
+    if (count & size) {
+      std::memcpy(to, from, size * sizeof(T));
+      from += size;
+      to += size;
+    }
+}
 // Whole vectors, and the first `count` of one, from 1 on: no other memory is read or written.
 DEVICE Bytes load_bytes(const uint8_t* from, int count) {
   if (count >= SUMS) return *(const Bytes*)from;
   uint8_t bytes[SUMS] = {};
-  for (int i = 0; i < count; ++i) bytes[i] = from[i];
+  copy_part<SUMS>(from, bytes, count);
   return *(const Bytes*)bytes;
 }
 DEVICE void store_bytes(uint8_t* to, Bytes value, int count) {
   if (count >= SUMS) *(Bytes*)to = value;
-  else for (int i = 0; i < count; ++i) to[i] = value[i];
+  else copy_part<SUMS>((const uint8_t*)&value, to, count);
 }
 DEVICE Floats load_floats(const float* from, int count) {
   if (count >= SUMS) return *(const Floats*)from;
   float values[SUMS] = {};
-  for (int i = 0; i < count; ++i) values[i] = from[i];
+  copy_part<SUMS>(from, values, count);
   return *(const Floats*)values;
 }
 DEVICE void store_floats(float* to, Floats value, int count) {
   if (count >= SUMS) *(Floats*)to = value;
-  else for (int i = 0; i < count; ++i) to[i] = value[i];
+  else copy_part<SUMS>((const float*)&value, to, count);
 }
 
 // Floats to bytes: / scale + zero, rounded to the nearest, ties to even, from 0 to 255.

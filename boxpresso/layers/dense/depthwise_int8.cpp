@@ -40,15 +40,15 @@ struct Rows {
   const Int8Epilogue& e;
   const int* packed;
   int apart, down, height;               // height: rows of pixels that all windows are over
-  const uint8_t* pixels;                 // the first window's first pixel
+  const uint8_t* pixels;                 // the first window's first pixel, with SUMS bytes to read behind the last
   long long tap, line, right;            // bytes to the next tap, and to the next place's first one
   Top* map;                              // of the first place
   const uint8_t* other;
   long long top_below, other_below;      // to the next row of places
 
   // The four pixels above each other from row 4 * q on: what is behind the last row counts nothing.
-  Sums column(const uint8_t* at, int q, int count) const {
-    const auto row = [&](int i) { return load_bytes(at + min(4 * q + i, height - 1) * line, count); };
+  Sums column(const uint8_t* at, int q) const {
+    const auto row = [&](int i) { return *(const Bytes*)(at + min(4 * q + i, height - 1) * line); };
     return quads(row(0), row(1), row(2), row(3));
   }
   // SUMS channels from c on of `places` places of TOGETHER rows, of which `rows` are stored. WIDE: columns of taps, which lie beside
@@ -81,7 +81,7 @@ struct Rows {
           for (Sums& one : each) one = start;
 #pragma GCC unroll 16
         for (int p = 0; p < (COUNT - 1) * STRIDE + WIDE; ++p) {
-          const Sums pixel = column(at + p * tap, 0, count);
+          const Sums pixel = column(at + p * tap, 0);
 #pragma GCC unroll 4
           for (int kx = 0; kx < WIDE; ++kx)
             if (p >= kx && (p - kx) % STRIDE == 0 && (p - kx) / STRIDE < COUNT)
@@ -103,7 +103,7 @@ struct Rows {
         for (Sums& one : sum) one = start;
         for (int q = 0; q < down; ++q)
           for (int kx = 0; kx < g.kernel_w; ++kx) {
-            const Sums pixel = column(first + x * right + kx * tap, q, count);
+            const Sums pixel = column(first + x * right + kx * tap, q);
             for (int row = 0; row < TOGETHER; ++row) {
               Sums weight[QUAD];
               filter(row, q, kx, weight);
