@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import prod, sqrt
+from math import inf, prod, sqrt
 
 from ..layers.core.lowering import (
     Activation,
@@ -156,7 +156,32 @@ def fuse_activations(plan: Plan, source: Source) -> Plan:
             return replace(step, writes=next_.writes, activation=next_.layer)
         return None
 
-    return merge(plan, absorbs("activation"), join)
+    return through_joins(merge(plan, absorbs("activation"), join), source)
+
+
+def through_joins(plan: Plan, source: Source) -> Plan:
+    """An activation behind a join, done in the store of each step that makes a part of what is joined."""
+    able, wanted, readers = absorbs("activation"), set(plan.wanted.values()), plan.readers()
+    maker = {value: i for i, step in enumerate(plan.steps) for value in step.writes}
+    steps: list[Step | None] = [*plan.steps]
+    for i, step in enumerate(plan.steps):
+        activation = source.layers[step.layer].fuse()
+        of_all = isinstance(activation, Activation) and activation.slopes is None and len(step.reads) == 1
+        at = maker.get(step.reads[0]) if of_all and len(step.layers) == 1 else None
+        join = None if at is None else plan.steps[at]
+        if at is None or join is None or not isinstance(join.lowering, Join) or len(join.layers) > 1:
+            continue
+        within, parts = (*join.reads, *join.writes), [maker.get(value) for value in join.reads]
+        if wanted.intersection(within) or any(len(readers[value]) != 1 for value in within):
+            continue
+        makers = [steps[part] for part in parts if part is not None]
+        if len(set(parts)) < len(join.reads) or not all(each and len(each.writes) == 1 and able(each) for each in makers):
+            continue
+        for part, each in zip(parts, makers):
+            if part is not None and each is not None:
+                steps[part] = replace(each, activation=step.layer)
+        steps[at], steps[i] = replace(join, writes=step.writes), None
+    return replace(plan, steps=tuple(step for step in steps if step is not None))
 
 
 def fuse_halves(plan: Plan, source: Source) -> Plan:
@@ -246,6 +271,18 @@ def in_int8(
         form = layer.lower_int8(source.bottoms[step.layer], source.tops[step.layer]) if step.lowering.launches else None
         return form if form is not None and (form.keeps_numbers or step.layer in chosen) else None
 
+    def stored_ranges(plan: Plan, source: Source) -> dict[Value, tuple[float, float]]:
+        """The ranges, of what steps store: behind an activation that stood after a join that is less than was measured."""
+        stored = dict(ranges)
+        for step in plan.steps:
+            after = None if step.activation is None else source.layers[step.activation].fuse()
+            if isinstance(after, Activation) and after.kind in ("RELU", "CLIP"):
+                least, most = (0.0, inf) if after.kind == "RELU" else (after.low, after.high)
+                for value in stored.keys() & step.writes:
+                    low, high = stored[value]
+                    stored[value] = (min(max(low, least), most), min(max(high, least), most))
+        return stored
+
     def choose(plan: Plan, source: Source) -> Plan:
         forms: dict[int, Lowering] = {}  # by the place of a step: its lowering in 8 bits
         for i, step in enumerate(plan.steps):
@@ -276,7 +313,7 @@ def in_int8(
             plan,
             steps=tuple(steps),
             layouts=layouts,
-            scales=scales(ranges, taken, groups, means, equalised(plan, source, forms)),
+            scales=scales(stored_ranges(plan, source), taken, groups, means, equalised(plan, source, forms)),
         )
 
     def equalised(plan: Plan, source: Source, forms: Mapping[int, Lowering]) -> dict[Value, tuple[float, ...]]:

@@ -419,6 +419,34 @@ def test_a_value_that_is_joined_twice_is_copied():
     np.testing.assert_array_equal(result, linear(np.concatenate([a, a, a], 1), joined, *params["b"], {}))
 
 
+def test_an_activation_behind_a_concatenation():
+    """It is done in the parts, whose numbers are then from 0 on."""
+    rng, window = np.random.default_rng(0), {"pad": 1}
+    x = rng.standard_normal((2, 20, 9, 7)).astype(SINGLE)
+    shapes = {"a": (12, 20, 3, 3), "b": (9, 20, 3, 3), "c": (6, 21, 1, 1)}
+    params = {
+        name: [rng.standard_normal(shape).astype(SINGLE) / 9, rng.standard_normal(shape[0]).astype(SINGLE)]
+        for name, shape in shapes.items()
+    }
+    text = (
+        inputs(x.shape)
+        + layer("a", "Convolution", "x", field_of(12, 3, window))
+        + layer("b", "Convolution", "x", field_of(9, 3, window))
+        + layer("j", "Concat", "a b")
+        + layer("r", "ReLU", "j")
+        + layer("c", "Convolution", "r", field_of(6, 1, {}))
+    )
+    ranges = {"x": (-3, 3), "a": (-4, 3), "b": (-5, 2), "j": (-5, 3), "r": (0, 3), "c": (-9, 9)}
+    net = net_in_int8(text, ranges, params=params)
+    result = net.forward(x=x)["c"]
+    assert kinds(net) == {"x": None, "a": INT8, "b": INT8, "r": INT8, "c": LAST}
+    scale, top = Scale.of(-3, 3), Scale.of(0, 3)
+    parts = [
+        stored(linear(quantised(x, scale), scale, *params[name], window, top=top), top, low=0) for name in ("a", "b")
+    ]
+    np.testing.assert_array_equal(result, linear(np.concatenate(parts, 1), top, *params["c"], {}))
+
+
 # Levels whose sums are made by instructions of their own: of 16 bits (SSE2, AVX2, AVX512), of four products of 8 (VNNI, NEON-DOT), and
 # the plain form (AVX, NEON).
 DOT = Level("NEON-DOT", "aarch64", "armv8.2-a+dotprod")

@@ -91,6 +91,60 @@ def test_sums_and_activations_are_fused():
     assert steps(RESIDUAL) == ["data", "a+a_bn+a_scale+a_relu", "b+b_bn+b_scale+sum+sum_relu", "c"]
 
 
+JOINED = data(1, 3, 9, 7) + conv("a", "data", 5) + conv("b", "data", 20) + layer("j", "Concat", ["a", "b"])
+
+
+def test_an_activation_behind_a_concatenation_is_done_in_its_parts():
+    behind = relu("r", "j", "relu_param { negative_slope: 0.1 }") + conv("c", "j", 4)
+    assert steps(JOINED + behind) == ["data", "a+r", "b+r", "j", "c"]
+    plain, planned = nets(JOINED + behind)
+    x = RNG.standard_normal((1, 3, 9, 7)).astype(np.float32)
+    same(plain.forward(data=x), planned.forward(data=x))
+    parts = [planned.params[name] for name in "abc"]
+    padded = np.pad(x[0].astype(np.float64), ((0, 0), (1, 1), (1, 1)))
+
+    def convolved(image, weights, bias):
+        windows = np.lib.stride_tricks.sliding_window_view(image, (3, 3), (1, 2))
+        return np.einsum("chwyx,fcyx->fhw", windows, weights.data) + bias.data.astype(np.float64)[:, None, None]
+
+    joined = np.concatenate([convolved(padded, *each) for each in parts[:2]])
+    joined = np.pad(np.where(joined < 0, 0.1 * joined, joined), ((0, 0), (1, 1), (1, 1)))
+    np.testing.assert_allclose(planned.blobs["c"].data[0], convolved(joined, *parts[2]), rtol=0, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        JOINED + layer("r", "PReLU", "j", "j") + conv("c", "j", 4),  # a slope for each channel
+        JOINED + relu("r", "j") + conv("c", "j", 4) + layer("twice", "Power", "a", text="power_param { scale: 2 }"),
+        JOINED + layer("r", "ReLU", "j", "rj") + layer("twice", "Power", "j", text="power_param { scale: 2 }"),
+        data(1, 3, 9, 7) + conv("a", "data", 5) + layer("j", "Concat", ["a", "a"]) + relu("r", "j") + conv("c", "j", 4),
+        data(1, 3, 9, 7) + conv("a", "data", 5) + layer("j", "Concat", ["a", "data"]) + relu("r", "j") + conv("c", "j", 4),
+        JOINED + layer("f", "Flatten", "j") + relu("r", "f"),
+    ],
+    ids=["slopes", "a part that others read", "a concatenation that others read", "a part twice", "an input", "another shape"],
+)  # fmt: skip
+def test_an_activation_that_stays_behind_a_concatenation(text):
+    assert not [row for row in steps(text) if row.endswith("+r")]
+    plain, planned = nets(text)
+    x = RNG.standard_normal((1, 3, 9, 7)).astype(np.float32)
+    same(plain.forward(data=x), planned.forward(data=x))
+
+
+def test_a_crop_of_all_is_free():
+    text = data(1, 4, 6, 6) + data(1, 2, 6, 6).replace('"data"', '"size"') + conv("a", "data", 4)
+    text += layer("cut", "Crop", ["a", "size"], text="crop_param { axis: 2 offset: 0 }") + relu("r", "cut") + conv("b", "cut", 3)
+    assert steps(text) == ["data", "size", "a+r", "b"]
+    plain, planned = nets(text)
+    for height, width in ((6, 6), (5, 4), (6, 6)):
+        x = RNG.standard_normal((1, 4, 6, 6)).astype(np.float32)
+        for net in (plain, planned):
+            net.blobs["size"].reshape(1, 2, height, width)
+        want, found = (net.forward(data=x) for net in (plain, planned))
+        same(want, found)
+        assert found["b"].shape == (1, 3, height, width)
+
+
 def test_the_maximum_of_2_x_2_places_is_stored_by_the_convolution():
     text = NETS["halved"]
     assert steps(text) == ["data", "a+r+p", "b+b_bn+b_scale+q"]

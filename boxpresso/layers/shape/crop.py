@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from ...device import Blob, strides
 from ..core import Layer, Trait, strided
+from ..core.lowering import Lowering, Same
 
 
 class Crop(Layer, type=("Crop", "AutoCrop"), param="crop_param", bottoms=2, tops=1, traits=Trait.WRITES_ALL):
@@ -78,6 +79,9 @@ class Crop(Layer, type=("Crop", "AutoCrop"), param="crop_param", bottoms=2, tops
         top[0].reshape(*window)
         self.steps = strides(shape)
         self.start = sum(offset * step for offset, step in zip(offsets, self.steps, strict=True))
+
+    def lower(self, bottom: list[Blob], top: list[Blob]) -> Lowering | None:
+        return Same() if top[0].shape == bottom[0].shape else None
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         window, steps = top[0], strides(top[0].shape)
