@@ -4,8 +4,7 @@
 
 Needs torch and torchvision in the same Python; half a minute. In microseconds of this thread's processor time, the least of 15
 times 300 calls: torchvision's own function, the same under boxpresso.torch.replace("torchvision"), boxpresso.torch,
-boxpresso.ops on numpy's arrays, and the kernels that a call launches, called by themselves, as far as a call keeps them
-(ops/operator.py: Call.tapes).
+boxpresso.ops on numpy's arrays, and the kernels that such a call launches, called by themselves.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ import torchvision
 
 import boxpresso.torch as ours
 from boxpresso import ops
-from boxpresso.ops.operator import local
+from boxpresso.device.array import recording
 
 REGIONS, ROUNDS, CALLS = 13, 15, 300
 
@@ -40,17 +39,16 @@ def least(call: Callable[[], Any], rounds: int = ROUNDS) -> float:
     return best * 1e6
 
 
-def kernels(call: Callable[[], Any]) -> float | None:
-    """What the kernels of a call take, called as its tape calls them; None where it has no tape."""
-    ops.forget()
-    for _ in range(5):
-        result = call()
-    launches = [
-        launch for one in local.__dict__.get("calls", {}).values() for t in one.tapes.values() for launch in t.launches
-    ]
-    total = sum(least(lambda f=function, passed=passed: f(1, *passed)) for _, function, _, _, passed, *_ in launches)
-    assert result is not None  # whose memory the kernels write to
-    return total if launches else None
+def kernels(call: Callable[[], Any]) -> float:
+    """What the kernels of a call take, called as a tape of it calls them."""
+    ops.forget()  # so that the layer itself launches them
+    launches: list[Any] = []  # with the arrays that the kernels read and write
+    recording.launches = launches
+    try:
+        call()
+    finally:
+        recording.launches = None
+    return sum(least(lambda f=function, passed=passed: f(1, *passed)) for _, function, _, _, passed, _ in launches)
 
 
 def main() -> None:
@@ -82,9 +80,7 @@ def main() -> None:
             with ours.replacing("torchvision"):
                 replaced = least(theirs)
             mine = least(lambda: getattr(ours, name)(*there, **options))  # noqa: B023
-        alone = kernels(plain)
-        last = "-" if alone is None else f"{alone:.1f}"
-        lines.append(f"{title:<20} {own:7.1f} {replaced:9.1f} {mine:7.1f} {least(plain):7.1f} {last:>8}")
+        lines.append(f"{title:<20} {own:7.1f} {replaced:9.1f} {mine:7.1f} {least(plain):7.1f} {kernels(plain):8.1f}")
     text = "\n".join(lines) + "\n"
     print(text, end="")
     if args.out:

@@ -140,18 +140,26 @@ def need_classes(idxs: Any) -> None:
         raise BoxpressoError("idxs must be an array, got None")
 
 
+def given_shape(x: Any) -> tuple[int, ...]:
+    """The shape of the caller's array, a list too; of a type of its library's own."""
+    shape: tuple[int, ...] = x.shape if hasattr(x, "shape") else np.shape(x)
+    return shape
+
+
 def suppressed(
     boxes: Any, scores: Any, classes: Any, columns: int, threshold: float, clockwise: bool = True, **rule: bool
 ) -> Any:
     """The indices that stay, by score, under the caller's kind of array. classes: None where all boxes are of one."""
-    device, shape, count = arrays.device_of(boxes), np.shape(boxes), np.shape(scores)
+    device, shape, count = arrays.device_of(boxes), given_shape(boxes), given_shape(scores)
     threshold = number(threshold, "iou_threshold")
     if boxes is None or scores is None:
         raise BoxpressoError(f"{'boxes' if boxes is None else 'scores'} must be an array, got None")
     if len(shape) != 2 or shape[1] != columns or count != shape[:1]:
-        raise BoxpressoError(f"boxes must be of shape (N, {columns}) and scores of shape (N,), got {shape} and {count}")
-    if classes is not None and np.shape(classes) != count:
-        raise BoxpressoError(f"idxs must be of shape {count}, as the scores are, got {np.shape(classes)}")
+        seen = f"{tuple(shape)} and {tuple(count)}"
+        raise BoxpressoError(f"boxes must be of shape (N, {columns}) and scores of shape (N,), got {seen}")
+    if classes is not None and given_shape(classes) != count:
+        seen = f"{tuple(count)}, as the scores are, got {tuple(given_shape(classes))}"
+        raise BoxpressoError(f"idxs must be of shape {seen}")
     if device.kind == "cuda":
         turn = 1 if clockwise else -1
         result = on_device(cast(Cuda, device), boxes, scores, classes, columns, threshold, turn, **rule)

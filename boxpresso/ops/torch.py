@@ -145,7 +145,9 @@ def choosing(run: Callable[..., Any]) -> Callable[..., Any]:
     def function(*args: Any, **kwargs: Any) -> Any:
         if torch.compiler.is_compiling() or traced(args) or traced(kwargs.values()) or transformed():
             return getattr(torch.ops.boxpresso, run.__name__)(*args, **kwargs)
-        return run(*detached(args), **dict(zip(kwargs, detached(list(kwargs.values())))))
+        if kwargs:
+            kwargs = dict(zip(kwargs, detached(list(kwargs.values()))))
+        return run(*detached(args), **kwargs)
 
     return function
 
