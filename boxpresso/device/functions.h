@@ -274,3 +274,98 @@ static inline float pow(float x, float y) {
 }
 
 }  // namespace same
+
+// exp, log and what follows from them, of floats in float, for texts that need not be the same everywhere: to three units of the last
+// digit, where the C library's, which is called for each number, takes four to twenty times as long. Those of a double are the C library's.
+// A product and a sum are one operation wherever the machine has it, so that the rest of a loop has the bits of its vectors.
+namespace quick {
+
+static inline float fused(float a, float b, float sum) {
+#if defined(__FMA__) || defined(__aarch64__)
+  return __builtin_fmaf(a, b, sum);
+#else
+  return a * b + sum;
+#endif
+}
+static inline unsigned bits_of(float x) {
+  unsigned bits;
+  std::memcpy(&bits, &x, 4);
+  return bits;
+}
+static inline float of_bits(unsigned bits) {
+  float x;
+  std::memcpy(&x, &bits, 4);
+  return x;
+}
+static inline float two_to(int k) { return of_bits(unsigned(k + 127) << 23); }  // k from -126 to 127
+
+// ln 2 in two parts, of which the first has 15 bits, so that k times it is exact.
+constexpr float LN2_HIGH = 0x1.62e400p-1f, LN2_LOW = 0x1.7f7d1cp-20f, LOG2E = 0x1.715476p+0f, INTEGER = 0x1.8p23f;
+constexpr float INFINITE = __builtin_inff();
+
+// exp(r) - 1 to the seventh power of r, and k. |x| is at most 210.
+static inline float exp_parts(float x, int& k) {
+  const float of = fused(x, LOG2E, INTEGER) - INTEGER;
+  k = int(of);
+  const float r = fused(of, -LN2_LOW, fused(of, -LN2_HIGH, x));
+  float sum = 1.0f / 5040;
+  sum = fused(sum, r, 1.0f / 720);
+  sum = fused(sum, r, 1.0f / 120);
+  sum = fused(sum, r, 1.0f / 24);
+  sum = fused(sum, r, 1.0f / 6);
+  sum = fused(sum, r, 0.5f);
+  return fused(r * r, sum, r);
+}
+
+static inline float exp(float x) {
+  x = x > 89 ? 89 : x;  // infinity
+  x = x < -104 ? -104 : x;  // 0
+  int k;
+  const float part = exp_parts(x, k);
+  const int half = k >> 1;
+  return (1 + part) * two_to(half) * two_to(k - half);
+}
+
+static inline float expm1(float x) {
+  float near = x > 89 ? 89 : x;  // infinity
+  near = near < -20 ? -20 : near;  // -1
+  int k;
+  const float part = exp_parts(near, k), twice = k > 64 ? 2 : 1, scale = two_to(k - (k > 64));
+  return x == 0 ? x : fused(part, scale, scale - 1 / twice) * twice;
+}
+
+static inline float tanh(float x) {  // -d / (2 + d) with d = exp(-2 |x|) - 1
+  float far = x < 0 ? -x : x;
+  far = far > 10 ? 10 : far;  // 1
+  const float d = expm1(-2 * far), value = -d / (2 + d);
+  return x == 0 ? x : x < 0 ? -value : value;
+}
+
+// log(1 + f) = f - (f^2 / 2 - s (f^2 / 2 + z (2 / 3 + z (2 / 5 + ...)))) with s = f / (2 + f) and z = s^2.
+static inline float log(float x) {
+  const bool tiny = x < 0x1p-126f;
+  const unsigned bits = bits_of(tiny ? x * 0x1p24f : x), from = bits - 0x3f3504f3;  // from the root of 1 / 2
+  const float k = float(int(from) >> 23) - (tiny ? 24.0f : 0.0f);
+  const float f = of_bits((from & 0x7fffff) + 0x3f3504f3) - 1, s = f / (2 + f), z = s * s, half = 0.5f * f * f;
+  float sum = 2.0f / 9;
+  sum = fused(sum, z, 2.0f / 7);
+  sum = fused(sum, z, 2.0f / 5);
+  sum = fused(sum, z, 2.0f / 3);
+  const float rest = fused(k, LN2_LOW, s * fused(sum, z, half));
+  const float value = fused(k, LN2_HIGH, f - (half - rest));
+  return x > 0 && x < INFINITE ? value : x == 0 ? -INFINITE : x < 0 ? __builtin_nanf("") : x;
+}
+
+static inline float log1p(float x) {
+  const float whole = 1 + x, lost = (x - (whole - 1)) / whole;  // whole lacks it
+  const float value = log(whole) + (lost * lost < 1 ? lost : 0.0f);  // it is NaN of -1 and infinity
+  return x == 0 ? x : value;
+}
+
+static inline double exp(double x) { return std::exp(x); }
+static inline double expm1(double x) { return std::expm1(x); }
+static inline double tanh(double x) { return std::tanh(x); }
+static inline double log(double x) { return std::log(x); }
+static inline double log1p(double x) { return std::log1p(x); }
+
+}  // namespace quick

@@ -175,7 +175,9 @@ def through_joins(plan: Plan, source: Source) -> Plan:
         if wanted.intersection(within) or any(len(readers[value]) != 1 for value in within):
             continue
         makers = [steps[part] for part in parts if part is not None]
-        if len(set(parts)) < len(join.reads) or not all(each and len(each.writes) == 1 and able(each) for each in makers):
+        if len(set(parts)) < len(join.reads) or not all(
+            each and len(each.writes) == 1 and able(each) for each in makers
+        ):
             continue
         for part, each in zip(parts, makers):
             if part is not None and each is not None:

@@ -113,6 +113,38 @@ def test_float_is_the_c_librarys_double_rounded(kernels, name):
         assert np.array_equal(np.signbit(found[number]), np.signbit(rounded[number]))
 
 
+QUICK = {"exp": 1.6, "expm1": 2.6, "log": 1.6, "log1p": 2.6, "tanh": 3.0}  # units of the last digit
+
+
+@pytest.mark.parametrize("level", [*(level for name, level in LEVELS.items() if "-" not in name)], ids=str)
+def test_quick_floats_are_near_and_the_same_in_any_place(level, tmp_path):
+    """Those of a text that need not be the same everywhere, against numpy's in double, on each kind of CPU."""
+    path = tmp_path / "quick_of.cu"
+    path.write_text(TEXT)
+    rng = np.random.default_rng(3)
+    sizes = np.ldexp(rng.uniform(1, 2, 4000), rng.integers(-150, 128, 4000))
+    near = np.concatenate([rng.uniform(-110, 110, 4000), rng.uniform(-1, 3, 4000)])
+    with np.errstate(all="ignore"):
+        x = np.concatenate([near, sizes, -sizes, ODD, [88.7, 88.73, -87.4, -103.9, -104.1, 9.02, -17.4]]).astype("f")
+    with at(level):
+        quick = Kernels(path).on(open_device("cpu"))
+        for name, bound in QUICK.items():
+            found = call(quick, name, x)
+            with np.errstate(all="ignore"):
+                exact = getattr(np, name)(x.astype(np.float64))
+                wanted = exact.astype(np.float32)
+                off = np.abs(found - exact) / np.maximum(np.spacing(np.abs(wanted)), 2.0**-149)
+            special = ~np.isfinite(wanted) | (wanted == 0)
+            np.testing.assert_array_equal(found[special], wanted[special], err_msg=name)
+            number = ~np.isnan(wanted)
+            assert np.array_equal(np.signbit(found[number]), np.signbit(wanted[number])), name
+            worst = np.nanmax(off[~special])
+            assert 0.5 < worst < bound, (name, worst, x[~special][np.nanargmax(off[~special])])
+            for start, count in ((1, 1), (3, 7), (5, 33), (11, 15), (16, 1000)):
+                part = call(quick, name, x[start : start + count].copy())
+                np.testing.assert_array_equal(part.view("u4"), found[start : start + count].view("u4"))
+
+
 def check_rounded_once(call_fused: Callable[..., np.ndarray]) -> None:
     """Against decimal, among them sums at a tie of floats and next to one, and results that are subnormal."""
     rng = np.random.default_rng(2)

@@ -133,7 +133,11 @@ def test_an_activation_that_stays_behind_a_concatenation(text):
 
 def test_a_crop_of_all_is_free():
     text = data(1, 4, 6, 6) + data(1, 2, 6, 6).replace('"data"', '"size"') + conv("a", "data", 4)
-    text += layer("cut", "Crop", ["a", "size"], text="crop_param { axis: 2 offset: 0 }") + relu("r", "cut") + conv("b", "cut", 3)
+    text += (
+        layer("cut", "Crop", ["a", "size"], text="crop_param { axis: 2 offset: 0 }")
+        + relu("r", "cut")
+        + conv("b", "cut", 3)
+    )
     assert steps(text) == ["data", "size", "a+r", "b"]
     plain, planned = nets(text)
     for height, width in ((6, 6), (5, 4), (6, 6)):

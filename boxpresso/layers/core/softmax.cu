@@ -10,7 +10,8 @@ KERNEL softmax_rows(int n, const Real* x, Real* y, int channels) {
     Real* to = y + row * channels;
     Real most = from[0], sum = 0;
     for (int c = 1; c < channels; ++c) most = max(most, from[c]);
-    for (int c = 0; c < channels; ++c) sum += to[c] = exp(from[c] - most);
+    for (int c = 0; c < channels; ++c) to[c] = exp(from[c] - most);
+    for (int c = 0; c < channels; ++c) sum += to[c];
     for (int c = 0; c < channels; ++c) to[c] /= sum;
   }
 }
@@ -50,8 +51,10 @@ KERNEL softmax_planes(int n, const Real* x, Real* y, int channels, int inner, in
       sum[t] = 0;
     }
     for (int c = 1; c < channels; ++c) THREAD_LOOP(t, width) most[t] = max(most[t], from[c * inner + t]);
-    for (int c = 0; c < channels; ++c)
-      THREAD_LOOP(t, width) sum[t] += to[c * inner + t] = exp(from[c * inner + t] - most[t]);
+    for (int c = 0; c < channels; ++c) {
+      THREAD_LOOP(t, width) to[c * inner + t] = exp(from[c * inner + t] - most[t]);
+      THREAD_LOOP(t, width) sum[t] += to[c * inner + t];
+    }
     for (int c = 0; c < channels; ++c) THREAD_LOOP(t, width) to[c * inner + t] /= sum[t];
   }
 }

@@ -75,20 +75,22 @@ __attribute__((noinline)) static void finish(const Real* sums, const TileRows& t
   else finish_as<V, 0>(sums, t, rows, channel, filters, e, first);
 }
 
-// The same for whole sums whose activation is a matter of bounds, as none, RELU and CLIP are: from the registers that they are in.
+// The same from the registers that the sums are in: of sums that go on, which are stored as they are, and where the activation is a
+// matter of bounds, as none, RELU and CLIP are.
 template <int V>
 struct Bounds {
   Vector bias[V], least, most;
   const Real* other;
+  bool first, last;  // whether the sums begin, and end, here
 
-  Bounds(const Epilogue& e, int channel)
-      : least(e.least()), most(e.most()), other(e.other ? e.other + channel : nullptr) {
+  Bounds(const Epilogue& e, int channel, bool first, bool last)
+      : least(e.least()), most(e.most()), other(last && e.other ? e.other + channel : nullptr), first(first), last(last) {
     for (int v = 0; v < V; ++v) bias[v] = e.bias ? load(e.bias + channel + v * LANES) : -Vector{};
   }
 };
 
 // Sums of `rows` rows and the V vectors of filters from `channel` on. first, last: whether the sums begin, and end, here. bounds:
-// null for sums that are not whole, and for other activations.
+// null where other activations end them.
 template <int R, int V, int TERMS>
 DEVICE void tile_last(int depth, const TileRows& t, const Real* panel, int rows, int channel, int filters, const Epilogue& e,
                       bool first, bool last, const Bounds<V>* bounds) {
@@ -127,6 +129,7 @@ DEVICE void tile_last(int depth, const TileRows& t, const Real* panel, int rows,
     Real* to = t.top + channel;
     const long long pitch = t.top_pitch, other_pitch = t.other_pitch;
     const int count = filters - channel - (V - 1) * LANES;  // of the last vector
+    const bool begins = bounds->first, ends = bounds->last;
     Vector bias[V];
     for (int v = 0; v < V; ++v) bias[v] = bounds->bias[v];
 #pragma GCC unroll 16
@@ -135,9 +138,13 @@ DEVICE void tile_last(int depth, const TileRows& t, const Real* panel, int rows,
 #pragma GCC unroll 4
       for (int v = 0; v < V; ++v) {
         const bool whole = v < V - 1 || count >= LANES;
-        Vector value = sum[i][v] + bias[v];
-        if (other) value += whole ? load(other + v * LANES) : load_part(other + v * LANES, count);
-        value = min_lanes(most, max_lanes(least, value));  // NaN stays NaN
+        Vector value = sum[i][v];
+        if (!begins) value += whole ? load(to + v * LANES) : load_part(to + v * LANES, count);
+        if (ends) {
+          value += bias[v];
+          if (other) value += whole ? load(other + v * LANES) : load_part(other + v * LANES, count);
+          value = min_lanes(most, max_lanes(least, value));  // NaN stays NaN
+        }
         if (whole) store(to + v * LANES, value);
         else store_part(to + v * LANES, value, count);
       }
@@ -159,8 +166,8 @@ template <int V, int TERMS>
 DEVICE void rows_last(int depth, TileRows t, const Real* panel, int rows, int channel, int filters, const Epilogue& e,
                       bool first, bool last) {
   constexpr int R = !TERMS ? tile_rows(V) : BY_LANE && V == 3 ? 6 : min(8, tile_rows(V));  // of 5 g++ moves some registers about
-  const Bounds<V> of_panel(e, channel);
-  const Bounds<V>* bounds = first && last && e.bounded() ? &of_panel : nullptr;
+  const Bounds<V> of_panel(e, channel, first, last);
+  const Bounds<V>* bounds = !last || e.bounded() ? &of_panel : nullptr;
   for (int i = 0; i < rows;) {
     const int left = rows - i;
     int step = R;
