@@ -19,6 +19,7 @@ from boxpresso.graph.graph import BFLOAT16, DTYPES, FLOAT16, LAST, plain
 from boxpresso.graph.graph import Source as Layers
 from boxpresso.graph.passes import Portion, fold_affine, fuse_activations, fuse_sums, portions
 from boxpresso.layers.core.lowering import bf16_available
+from boxpresso.layers.dense.lowerings import cut
 from boxpresso.proto import parse_net
 from boxpresso.proto.errors import DeviceError, ModelError
 from boxpresso.run.arena import Arena, Home, Placement, shared_memory
@@ -147,6 +148,38 @@ def test_a_crop_of_all_is_free():
         want, found = (net.forward(data=x) for net in (plain, planned))
         same(want, found)
         assert found["b"].shape == (1, 3, height, width)
+
+
+def test_filters_that_no_cache_holds_are_read_once():
+    assert cut(100, 1024, 1, 1, 2**22) == cut(100, 64, 1, 1, 2**12) == (100, 1)
+    assert cut(300, 4096, 1, 1, 2**28) == (300, 1)
+    assert cut(300, 4096, 1, 2, 2**28) == (300, 2)  # the filters are shared
+    assert cut(300, 64, 1, 2, 2**12) == (75, 1)
+    for places, workers, size in itertools.product((1, 95, 97, 385, 5000), (1, 2, 3, 8), (2**10, 2**30)):
+        high, across = cut(places, 1000, 1, workers, size)
+        assert 0 < high <= min(places, 600)
+        assert -(-places // high) * across >= workers or places == 1
+
+
+@pytest.mark.parametrize(
+    "after", ["", relu("r", "f"), layer("r", "PReLU", "f", "f", "prelu_param { filler { value: 0.3 } }")]
+)
+@pytest.mark.parametrize("shape", [(300, 700, 1, 1), (1, 512, 10, 10), (29, 2300, 1, 1)])
+def test_large_filters_are_multiplied(shape, after):
+    """Sums of several pieces, whose filters are brought near while others are multiplied."""
+    if shape[2] == 1:
+        fill = 'weight_filler { type: "xavier" } bias_filler { type: "gaussian" std: 1 }'
+        text = layer("f", "InnerProduct", "data", text=f"inner_product_param {{ num_output: 300 {fill} }}")
+    else:
+        text = conv("f", "data", 300, "kernel_size: 1")
+    net = Net(parse_net(data(*shape) + text + after), device="cpu", seed=1)
+    x = RNG.standard_normal(shape).astype(np.float32)
+    weights, bias = (blob.data.astype(np.float64) for blob in net.params["f"])
+    wanted = np.einsum("nchw,fc->nfhw", x.astype(np.float64), weights.reshape(300, -1)) + bias[:, None, None]
+    slope = 1.0 if not after else 0.0 if "ReLU" in after and "PReLU" not in after else 0.3
+    wanted = np.where(wanted < 0, slope * wanted, wanted)
+    found = net.forward(data=x)["f"].reshape(wanted.shape)
+    np.testing.assert_allclose(found, wanted, rtol=0, atol=2e-6 * np.abs(wanted).max())
 
 
 def test_the_maximum_of_2_x_2_places_is_stored_by_the_convolution():

@@ -13,7 +13,17 @@ from ...device import UNFUSED, Blob, Kernels
 from ...device.chain import Chain
 from ..core.int8 import LARGEST, MOST, TURN, Filters, layout_int8, padded_to, slopes_of
 from ..core.lowering import ALL, VECTOR, After, Last, Lowering, Scale, folded
-from .lowerings import AXES, BAND, ConvolutionLowering, DepthwiseLowering, InnerProductLowering, PoolingLowering, cut
+from .lowerings import (
+    AXES,
+    BAND,
+    HELD,
+    MANY,
+    ConvolutionLowering,
+    DepthwiseLowering,
+    InnerProductLowering,
+    PoolingLowering,
+    cut,
+)
 
 CONVOLUTION, DEPTHWISE, POOLING = (
     Kernels(Path(__file__).with_name(f"{name}_int8.cpp"), UNFUSED) for name in ("convolution", "depthwise", "pooling")
@@ -21,6 +31,7 @@ CONVOLUTION, DEPTHWISE, POOLING = (
 TERMS = 60_000  # of a sum, at most: 2^31 is some 66,000 products, and the bias needs room too
 DOWN = 16  # rows of places of a block of a depthwise convolution, about
 GATHERED = 2**18  # bytes of gathered rows of a block, about: they are read again for each panel of filters
+FAR = 2**23  # the same where it is the filters that are read again for each block
 FEW = 4  # channels of an image up to which it is taken as planes of floats
 NARROWEST = 4  # filters of the narrowest panel
 
@@ -112,7 +123,8 @@ class ConvolutionInt8(LinearInt8):
         rows = self.of.band_rows(height, width, images)
         if not one and self.of.band_of(rows, width, channels) <= min(BAND, rows * width * terms):
             return rows * width, 1, True
-        high, across = cut(height * width, maps, images * self.of.group, self.device.workers)
+        size = maps * terms if MANY * terms <= HELD else 0  # a block takes all terms of its places at once
+        high, across = cut(height * width, maps, images * self.of.group, self.device.workers, size)
         return min(high, max(8, GATHERED // terms)), across, False
 
     def arranged(self, weights: Numbers, planes: bool) -> Numbers:
@@ -184,11 +196,12 @@ class InnerProductInt8(ConvolutionInt8):
 
     def worker_room(self, bottom: Last, top: Last, halved: bool) -> int:
         terms = bottom.places * bottom.channels
-        return min(top.images, max(8, GATHERED // terms)) * (terms + VECTOR) // 2
+        return self.blocks(1, top.images, 1, terms, top.channels)[0] * (terms + VECTOR) // 2
 
     def blocks(self, height: int, width: int, images: int, channels: int, maps: int) -> tuple[int, int, bool]:
-        high, across = cut(height * width, maps, images, self.device.workers)
-        return min(high, max(8, GATHERED // channels)), across, False
+        size = maps * channels
+        high, across = cut(height * width, maps, images, self.device.workers, size)
+        return min(high, max(8, (GATHERED if size <= HELD else FAR) // channels)), across, False
 
     def arranged(self, weights: Numbers, planes: bool) -> Numbers:
         each: Numbers = weights.reshape(len(weights), -1, self.places).transpose(0, 2, 1).reshape(len(weights), 1, -1)

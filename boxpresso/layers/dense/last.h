@@ -161,14 +161,16 @@ DEVICE void tile_last(int depth, const TileRows& t, const Real* panel, int rows,
   finish<V>(&sums[0][0], t, min(rows, R), channel, filters, e, first, last);
 }
 
-// All rows of a panel of V vectors.
+// All rows of a panel of V vectors. next: `ahead` elements that are wanted after it, or none.
 template <int V, int TERMS>
 DEVICE void rows_last(int depth, TileRows t, const Real* panel, int rows, int channel, int filters, const Epilogue& e,
-                      bool first, bool last) {
+                      bool first, bool last, const Real* next = nullptr, int ahead = 0) {
   constexpr int R = !TERMS ? tile_rows(V) : BY_LANE && V == 3 ? 6 : min(8, tile_rows(V));  // of 5 g++ moves some registers about
   const Bounds<V> of_panel(e, channel, first, last);
   const Bounds<V>* bounds = !last || e.bounded() ? &of_panel : nullptr;
+  const int share = rows < 2 * R ? 0 : ahead / (rows / R) + 1;  // for each tile
   for (int i = 0; i < rows;) {
+    for (const Real* const end = next + min(share, ahead); next < end; next += LANES, ahead -= LANES) later(next);
     const int left = rows - i;
     int step = R;
     if (left >= R / 2 + 1 || R < 4) tile_last<R, V, TERMS>(depth, t, panel, left, channel, filters, e, first, last, bounds);
@@ -191,9 +193,12 @@ DEVICE void panels_last(int depth, int k0, int whole, const TileRows& t, const R
   for (int p = first_panel; p < end_panel; ++p) {
     const int wide = panels.wide(p), channel = panels.first(p) * LANES;
     const Real* panel = weights + (long long)channel * whole + (long long)k0 * wide * LANES;
-    if (wide == 3) rows_last<3, TERMS>(depth, t, panel, rows, channel, filters, e, first, last);
-    else if (wide == 2) rows_last<2, TERMS>(depth, t, panel, rows, channel, filters, e, first, last);
-    else rows_last<1, TERMS>(depth, t, panel, rows, channel, filters, e, first, last);
+    const int after = p + 1 < end_panel ? p + 1 : first_panel, k = p + 1 < end_panel ? k0 : k0 + depth;
+    const int ahead = min(depth, whole - k) * panels.wide(after) * LANES;  // of the next panel, or of the first one's next terms
+    const Real* next = weights + (long long)panels.first(after) * LANES * whole + (long long)k * panels.wide(after) * LANES;
+    if (wide == 3) rows_last<3, TERMS>(depth, t, panel, rows, channel, filters, e, first, last, next, ahead);
+    else if (wide == 2) rows_last<2, TERMS>(depth, t, panel, rows, channel, filters, e, first, last, next, ahead);
+    else rows_last<1, TERMS>(depth, t, panel, rows, channel, filters, e, first, last, next, ahead);
   }
 }
 

@@ -35,6 +35,8 @@ PLAIN_BF16, WINOGRAD_BF16, POOLING_BF16 = (
 )
 ROWS = 96  # places of a block, about
 FEW = 192  # places up to which workers share the filters instead
+HELD = 2**19  # bytes of filters that lie in a second cache while places go by
+MANY = 384  # places of a block where they do not: so many places' DEEP terms do
 NARROW = 48  # channels up to which windows are not gathered
 MARGIN = 80  # elements beside those of the pixels of a tile or a place: padding, and vectors of sums
 BAND = 2**21  # elements of whole rows of pixels that a worker lays out at most; windows over more are gathered
@@ -158,7 +160,7 @@ class ConvolutionLowering(Lowering):
             tiles = self.tile_rows(int(form), down, across, top.images) * -(-across // int(form))
             room = min(tiles, WINOGRAD.constants["TOGETHER"]) * points * (channels + MARGIN)
         else:  # the terms of a sum, and rows of pixels that are gathered
-            room = channels * self.taps + max(ROWS, FEW) * (min(channels * self.taps, PLAIN.constants["DEEP"]) + MARGIN)
+            room = channels * self.taps + max(ROWS, FEW, MANY) * (min(channels * self.taps, PLAIN.constants["DEEP"]) + MARGIN)
             if self.narrow(bottom):
                 together = self.band_rows(top.height, top.width, top.images)
                 band = self.band_of(together, top.width, channels)
@@ -221,7 +223,8 @@ class ConvolutionLowering(Lowering):
         """Without a transform. place: heights and widths of the image and of the map."""
         places = place["out_height"] * place["out_width"]
         workers, products = self.device.workers, images * self.group
-        high, across = cut(places, top.channels // self.group, products, workers)
+        filters, terms = top.channels // self.group, bottom.channels // self.group * self.taps
+        high, across = cut(places, filters, products, workers, filters * terms * self.dtype.itemsize)
         band = self.narrow(bottom)
         if band:  # whole rows
             together = self.band_rows(place["out_height"], place["out_width"], images)
@@ -256,14 +259,18 @@ class ConvolutionLowering(Lowering):
         )  # fmt: skip
 
 
-def cut(places: int, filters: int, products: int, workers: int) -> tuple[int, int]:
-    """Places of a block, and into how many the filters are cut, so that the workers have equal shares."""
+def cut(places: int, filters: int, products: int, workers: int, size: int) -> tuple[int, int]:
+    """Places of a block, and into how many the filters are cut, so that the workers have equal shares.
+
+    size: the bytes of the filters. Each block reads all of its own: what the second cache does not hold, as seldom as can be.
+    """
+    rows = ROWS if size <= HELD else MANY
+    blocks = max(1, round(places / rows))
     if products % workers == 0:
-        return min(places, ROWS), 1
-    if (places <= FEW and filters >= 96 * workers) or places < 8 * workers:
+        return -(-places // blocks), 1
+    if (places <= max(rows, FEW) and filters >= 96 * workers) or places < 8 * workers:
         return places, min(workers, max(1, filters // 16))
-    blocks = -(-max(1, round(places / ROWS)) // workers) * workers
-    return -(-places // blocks), 1
+    return -(-places // (-(-blocks // workers) * workers)), 1
 
 
 class InnerProductLowering(ConvolutionLowering):
@@ -289,7 +296,8 @@ class InnerProductLowering(ConvolutionLowering):
     def record(self, chain: Chain, bottoms: Sequence[Last], top: Last, addend: Last | None) -> None:
         bottom = bottoms[0]
         packed = self.filters("plain", bottom.channels, bottom.places)
-        high, across = cut(top.images, top.channels, 1, self.device.workers)
+        size = top.channels * bottom.places * bottom.channels * self.dtype.itemsize
+        high, across = cut(top.images, top.channels, 1, self.device.workers, size)
         left, row, other = of_images(bottom), of_images(top), of_images(addend) if addend else None
         chain.add(
             PLAIN.convolve_last, -(-top.images // high) * across, bottom.memory, packed, self.sums, self.slopes,
@@ -533,7 +541,9 @@ class ConvolutionBf16(ConvolutionLowering):
             images = 1 if joined else images
         height, width, across = place["out_height"], place["out_width"], 1
         if direct and height == 1:
-            high, (wide, across) = 1, cut(width, top.channels // self.group, images * self.group, self.device.workers)
+            filters, products = top.channels // self.group, images * self.group
+            size = filters * (bottom.channels // self.group) * self.taps * 2
+            high, (wide, across) = 1, cut(width, filters, products, self.device.workers, size)
         else:
             high, wide = self.block(height, width, images, bottom.channels // self.group)
         blocks = images * self.group * -(-height // high) * -(-width // wide) * across
@@ -575,7 +585,8 @@ class InnerProductBf16(ConvolutionBf16):
 
     def record(self, chain: Chain, bottoms: Sequence[Last], top: Last, addend: Last | None) -> None:
         bottom = bottoms[0]
-        high, across = cut(top.images, top.channels, 1, self.device.workers)
+        size = top.channels * bottom.places * bottom.channels * 2
+        high, across = cut(top.images, top.channels, 1, self.device.workers, size)
         left, row, other = of_images(bottom), of_images(top), of_images(addend) if addend else None
         packed = self.filters("bf16", bottom.channels, bottom.places)
         sizes, blocks = row_geometry(PLAIN_BF16, left, row), -(-top.images // high) * across
