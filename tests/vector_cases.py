@@ -102,6 +102,27 @@ def recorded() -> None:
         close(grads[0].astype(np.float64), case["grad_input"], near, near)
 
 
+def resized(x: np.ndarray, out: tuple[int, int]) -> np.ndarray:
+    """Planes interpolated along one axis after the other, by a matrix, the corners aligned."""
+    for axis, count in ((2, out[0]), (3, out[1])):
+        size = x.shape[axis]
+        at = np.arange(count) * ((size - 1) / (count - 1) if count > 1 else 0)
+        weights = np.maximum(0, 1 - np.abs(np.minimum(at, size - 1)[:, None] - np.arange(size)))
+        x = np.moveaxis(np.tensordot(weights, x, (1, axis)), 0, axis)
+    return x
+
+
+def interpolations(rng: np.random.Generator) -> None:
+    """Rows whose pixels lie in one vector, and in several; planes of one column, and tops of one."""
+    for (high, wide), out in (
+        ((5, 41), (9, 150)), ((3, 300), (2, 37)), ((4, 1), (3, 20)), ((2, 33), (4, 33)), ((2, 70), (3, 97)), ((3, 9), (5, 1)),
+    ):  # fmt: skip
+        data = rng.standard_normal((2, 3, high, wide))
+        for dtype, near in ((np.float32, 1e-4), (np.float64, 1e-12)):
+            rig = Rig(f'type: "Interp" interp_param {{ height: {out[0]} width: {out[1]} }}', [data], dtype=dtype)
+            close(rig.forward()[0], resized(data, out), rtol=0, atol=near)
+
+
 def bf16(rng: np.random.Generator) -> None:
     """precision="bf16": of numbers that bfloat16 holds exactly the sums, which it does not, are those of float32; and a net's are near."""
     text = 'layer { name: "x" type: "Input" top: "x" input_param { shape { dim: 1 dim: 999 dim: 3 dim: 3 } } }\n'
@@ -129,4 +150,5 @@ def run() -> None:
     products(rng)
     convolutions(rng)
     plans(rng)
+    interpolations(rng)
     recorded()

@@ -277,16 +277,10 @@ static inline float pow(float x, float y) {
 
 // exp, log and what follows from them, of floats in float, for texts that need not be the same everywhere: to three units of the last
 // digit, where the C library's, which is called for each number, takes four to twenty times as long. Those of a double are the C library's.
-// A product and a sum are one operation wherever the machine has it, so that the rest of a loop has the bits of its vectors.
+// A product and a sum are one operation in a loop's vectors and in its rest alike, wherever the machine has it.
 namespace quick {
 
-static inline float fused(float a, float b, float sum) {
-#if defined(__FMA__) || defined(__aarch64__)
-  return __builtin_fmaf(a, b, sum);
-#else
-  return a * b + sum;
-#endif
-}
+static inline float fused(float a, float b, float sum) { return a * b + sum; }
 static inline unsigned bits_of(float x) {
   unsigned bits;
   std::memcpy(&bits, &x, 4);

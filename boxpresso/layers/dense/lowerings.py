@@ -160,7 +160,9 @@ class ConvolutionLowering(Lowering):
             tiles = self.tile_rows(int(form), down, across, top.images) * -(-across // int(form))
             room = min(tiles, WINOGRAD.constants["TOGETHER"]) * points * (channels + MARGIN)
         else:  # the terms of a sum, and rows of pixels that are gathered
-            room = channels * self.taps + max(ROWS, FEW, MANY) * (min(channels * self.taps, PLAIN.constants["DEEP"]) + MARGIN)
+            room = channels * self.taps + max(ROWS, FEW, MANY) * (
+                min(channels * self.taps, PLAIN.constants["DEEP"]) + MARGIN
+            )
             if self.narrow(bottom):
                 together = self.band_rows(top.height, top.width, top.images)
                 band = self.band_of(together, top.width, channels)

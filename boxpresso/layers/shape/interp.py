@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from ...device import Blob, Kernels
 from ..core import Layer, Trait
+from ..core.lowering import VECTOR
 
 
 class Interp(
@@ -101,9 +104,13 @@ class Interp(
         self.rows = images * channels * out[0]
         self.planes = images * channels
         self.sizes = *size, *inner, -p.pad_beg, *out
+        step = self.dtype.type(inner[1] - 1) / self.dtype.type(max(out[1] - 1, 1))
+        x = np.arange(-(-out[1] // VECTOR) * VECTOR).clip(0, out[1] - 1).astype(self.dtype) * step
+        low = x.astype(np.int32).clip(0, max(inner[1] - 2, 0))
+        self.across = self.device.table(low), self.device.table((x - low).clip(0, 1), self.dtype)
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
-        self.kernels.interp_forward(self.rows, bottom[0].data, top[0].data, *self.sizes)
+        self.kernels.interp_forward(self.rows, bottom[0].data, top[0].data, *self.across, *self.sizes)
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         if any(propagate_down[1:]):

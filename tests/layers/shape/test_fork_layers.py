@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from harness import Rig, check_gradient, close
+from vector_cases import resized
 
 from boxpresso.proto.errors import LayerError
 
@@ -117,16 +118,6 @@ def test_bn_tops_and_errors(device):
 
 
 # Interp
-
-
-def resized(x: np.ndarray, out: tuple[int, int]) -> np.ndarray:
-    """One axis after the other, by a matrix."""
-    for axis, count in ((2, out[0]), (3, out[1])):
-        size = x.shape[axis]
-        at = np.arange(count) * ((size - 1) / (count - 1) if count > 1 else 0)
-        weights = np.maximum(0, 1 - np.abs(np.minimum(at, size - 1)[:, None] - np.arange(size)))
-        x = np.moveaxis(np.tensordot(weights, x, (1, axis)), 0, axis)
-    return x
 
 
 SIZES = {
