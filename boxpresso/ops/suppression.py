@@ -223,19 +223,19 @@ def on_host(
     rows = rows.astype(np.float64 if rows.dtype == np.float64 else np.float32, copy=not clockwise)
     if not clockwise:
         rows[:, 4] *= -1
-    first = best(arrays.real_values(scores, device, "scores"))
+    values = arrays.real_values(scores, device, "scores")
     if classes is None:
+        first = best(values)
         stay = first[suppress.suppress_boxes(device, rows.take(first, 0), threshold, starts=None, **rule)]
     else:
         labels = arrays.real_values(classes, arrays.device_of(classes), "idxs")
-        order = first[np.argsort(labels[first], kind="stable")]  # by class, within one best first
+        order = np.lexsort((-values, labels))  # by class, within one best first
         sorted_labels = labels[order]
         changes = np.flatnonzero(sorted_labels[1:] != sorted_labels[:-1]) + 1
         starts = np.concatenate(([0], changes, [len(order)]))
         stay = order[suppress.suppress_boxes(device, rows.take(order, 0), threshold, starts=starts, **rule)]
-        stays = np.zeros(len(order), bool)
-        stays[stay] = True
-        stay = first[stays[first]]
+        stay.sort()
+        stay = stay[best(values[stay])]
     results = arrays.Results(boxes, device)
     if device.kind == "cpu":
         return results.outwards(stay.astype(np.int64, copy=False))
