@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..layers.core import Layer
+from ..layers.core.lowering import Same
 from ..proto import LayerParameter
 from ..proto.errors import ModelError
 from .graph import Plan, Source, Value, plain
@@ -91,14 +92,17 @@ class Quantization:
     def narrow(self, source: Source) -> Callable[[Plan, Source], Plan]:
         """The pass that puts the chosen layers of a net in 8 bits."""
         steps = plain(source, ()).steps
-        ranges: dict[Value, Range] = {}
-        means: dict[Value, tuple[float, ...]] = {}
-        maxima: dict[Value, tuple[float, ...]] = {}
-        for step in steps:
-            name = source.layers[step.layer].name
-            ranges.update(zip(step.writes, self.ranges.get(name, ())))
-            means.update(zip(step.writes, map(tuple, self.means.get(name, ()))))
-            maxima.update(zip(step.writes, map(tuple, self.maxima.get(name, ()))))
+        ranges: dict[Value, Any] = {}
+        means: dict[Value, Any] = {}
+        maxima: dict[Value, Any] = {}
+        for i, step in enumerate(steps):
+            layer = source.layers[i]
+            ranges.update(zip(step.writes, self.ranges.get(layer.name, ())))
+            means.update(zip(step.writes, map(tuple, self.means.get(layer.name, ()))))
+            maxima.update(zip(step.writes, map(tuple, self.maxima.get(layer.name, ()))))
+            same = step.reads and isinstance(layer.lower(source.bottoms[i], source.tops[i]), Same)
+            for known in (ranges, means, maxima) if same else ():  # a later part of the net may read its tops
+                known.update(dict.fromkeys(step.writes, known[step.reads[0]]) if step.reads[0] in known else {})
         chosen = set(self.chosen)
         return in_int8(ranges, {i for i, layer in enumerate(source.layers) if layer.name in chosen}, means, maxima)
 

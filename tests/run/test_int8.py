@@ -419,6 +419,35 @@ def test_a_value_that_is_joined_twice_is_copied():
     np.testing.assert_array_equal(result, linear(np.concatenate([a, a, a], 1), joined, *params["b"], {}))
 
 
+def test_a_part_behind_a_choice_of_rows_reads_what_an_earlier_one_made():
+    """By way of a Split, of which no range is measured."""
+    rng, window = np.random.default_rng(0), {"pad": 1}
+    x = rng.standard_normal((2, 20, 9, 7)).astype(SINGLE)
+    shapes = {"a": (12, 20, 3, 3), "b": (9, 12, 3, 3)}
+    params = {
+        name: [rng.standard_normal(shape).astype(SINGLE) / 9, rng.standard_normal(shape[0]).astype(SINGLE)]
+        for name, shape in shapes.items()
+    }
+    text = (
+        inputs(x.shape)
+        + 'layer { name: "s" type: "Input" top: "s" input_param { shape { dim: 2 } } }'
+        + layer("a", "Convolution", "x", field_of(12, 3, window))
+        + layer("r", "ReLU", "a", top="a")
+        + layer("f", "Filter", "a s", top="f")
+        + layer("p", "Power", "f", "power_param { scale: 2 }", top="p")
+        + layer("b", "Convolution", "a", field_of(9, 3, window))
+    )
+    net = net_in_int8(text, {"x": (-3, 3), "a": (-4, 3), "r": (0, 3), "b": (-9, 9)}, params=params)
+    result = net.forward(x=x, s=np.array([0, 1]))
+    scale, top = Scale.of(-3, 3), Scale.of(0, 3)
+    a = np.maximum(
+        linear(quantised(x, scale), scale, *params["a"], window), 0
+    )  # in floats: no step of its part takes bytes
+    assert len(net._runner.describe()) == 2
+    np.testing.assert_array_equal(result["p"], 2 * a[1:])
+    np.testing.assert_array_equal(result["b"], linear(quantised(a, top), top, *params["b"], window))
+
+
 def test_an_activation_behind_a_concatenation():
     """It is done in the parts, whose numbers are then from 0 on."""
     rng, window = np.random.default_rng(0), {"pad": 1}
