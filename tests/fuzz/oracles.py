@@ -624,6 +624,9 @@ def other_sizes(case: Case) -> Finding | None:
 
     if narrow and (case.phase == "TRAIN" or case.device != "cpu"):
         raise Unfit("narrow values are for TEST on the CPU")
+    kept = {top for node in case.nodes if node.type == "DummyData" for top in node.tops}
+    if any(kept.intersection(node.bottoms).intersection(node.tops) for node in case.nodes):
+        raise Unfit("a constant that is changed in place, each forward anew: DummyData fills it once, as in Caffe")
     net = net_of(case, {})
     inputs = random_inputs(case, net)
     if narrow == "int8":
