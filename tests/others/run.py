@@ -119,9 +119,9 @@ def name_of(project: Path) -> str:
 
 
 def export(project: Path, work: Path) -> tuple[Path, str]:
-    """The files of a project below `work`, but for large ones, and its commit."""
+    """The files of a project below `work`, but for large ones and what a Python of its author compiled, and its commit."""
     to = work / name_of(project).replace("/", "+")
-    commit, files = blobs(project, lambda path, size: size <= LARGE)
+    commit, files = blobs(project, lambda path, size: size <= LARGE and not path.endswith(".pyc"))
     if not to.exists():
         for inside, data in files:
             path = to / inside
