@@ -2,8 +2,8 @@
 
 Fields are matched by name. Accepted beyond the letter of Caffe's own parser: unknown fields (skipped, one warning for
 the whole file), a singular field given twice (the last wins, messages merge; the same warning), a byte order mark,
-comments in any encoding, `field: {`, integers written as `2.0` (forks disagree about integer and float), a fork's own type of an
-old layer (`layers { type: DATUM_DATA }`), which the net refuses that is built of it, by the layer's name.
+comments in any encoding, `field: {`, integers written as `2.0` (forks disagree about integer and float), a fork's own
+type of an old layer (`layers { type: DATUM_DATA }`), which the net refuses that is built of it, by the layer's name.
 `strict=True` refuses the first two and the last.
 """
 
@@ -299,7 +299,7 @@ class _Parser:
         setattr(message, field.name, self.value(field))
 
     def other_type(self, descriptor: FieldDescriptor, message: Message) -> bool:
-        """Whether it is a fork's type of a V1 layer, which is kept as text: the net that is made of it says that it is unknown."""
+        """Whether it is a fork's type of a V1 layer, which is kept as text: the net that is made of it refuses it."""
         if descriptor.containing_type.full_name != _V1_LAYER:
             return False
         message.ClearField("other_type")

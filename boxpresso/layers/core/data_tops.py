@@ -225,6 +225,7 @@ MESSAGES = (
     "data_param", "image_data_param", "window_data_param", "memory_data_param", "hdf5_data_param", "video_data_param",
     "dense_image_data_param", "yolo_data_param", "image_gt_data_param", "detection_data_param", "eval_data_param",
     "roi_data_param", "mcwindow_data_param", "multi_image_data_param", "pair_image_data_param", "csv_data_param",
+    "datum_data_param",
 )  # fmt: skip
 
 

@@ -90,13 +90,8 @@ class SoftmaxWithLoss(
         self.probability = Blob((), self.dtype, self.device)
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
-        shape, axis = bottom[0].shape, self.axis(bottom[0], self.param.softmax_param.axis)
-        self.shape = outer, channels, inner = prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :])
-        self.need(
-            bottom[1].count == outer * inner,
-            f"scores of shape {shape} have {outer * inner} labels beside axis {axis}, bottom 1 of shape "
-            f"{bottom[1].shape} has {bottom[1].count}; labels are whole numbers, one for each position",
-        )
+        shape = bottom[0].shape
+        self.shape = outer, channels, inner = self.sizes(bottom)
         self.need(channels > 0, f"scores of shape {shape} have no channels")
         self.need(
             not self.param.loss_param.weight_by_label_freqs or len(self.class_weights) == channels,
@@ -114,7 +109,22 @@ class SoftmaxWithLoss(
             self.pass_on_memory(self.probability, top[1])
         self.weights = self.device.empty((max(1, outer * inner) if self.class_weights else 1,), self.dtype)
         self.sum = Sum(self, outer * inner)
-        self.divisor = divisor(self.param.loss_param, self.mode, outer * inner, outer)
+        self.divisor = self.divided_by(outer, inner)
+
+    def sizes(self, bottom: list[Blob]) -> tuple[int, int, int]:
+        """The sizes before the channels, of them, and behind. Raises LayerError for another number of labels."""
+        shape, axis = bottom[0].shape, self.axis(bottom[0], self.param.softmax_param.axis)
+        outer, inner = prod(shape[:axis]), prod(shape[axis + 1 :])
+        self.need(
+            bottom[1].count == outer * inner,
+            f"scores of shape {shape} have {outer * inner} labels beside axis {axis}, bottom 1 of shape "
+            f"{bottom[1].shape} has {bottom[1].count}; labels are whole numbers, one for each position",
+        )
+        return outer, shape[axis], inner
+
+    def divided_by(self, outer: int, inner: int) -> float:
+        """What the sum is divided by; 0: by the number of labels that count."""
+        return divisor(self.param.loss_param, self.mode, outer * inner, outer)
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         outer, channels, inner = self.shape
