@@ -8,9 +8,8 @@ import numpy as np
 
 from ...device import Blob
 from ..core import Trait
-from .anchors import choose_anchors
+from .anchors import away, choose_anchors
 from .plain_proposal import PlainProposal
-from .proposal import away
 from .rcnn import Upright
 
 
