@@ -187,7 +187,7 @@ class SoftmaxWithLoss(
 class MultiSoftmaxWithLoss(
     SoftmaxWithLoss,
     type="MultiSoftmaxWithLoss",
-    param="loss_param",
+    param=("loss_param", "softmax_param", "mult_softmax_loss_param"),
     bottoms=2,
     tops=(1, 2),
     loss=True,
@@ -217,8 +217,8 @@ class MultiSoftmaxWithLoss(
     ------
     LayerError
         A label that is not a class; a number of labels that is neither that of the places nor K for each row, where K parts
-        the channels; as many labels as scores, which two other layers of this name take; any field of loss_param, and
-        mult_softmax_loss_param, whose labels begin with 1; a gradient of the labels is asked for.
+        the channels; as many labels as scores, which two other layers of this name take; any field of loss_param, another axis of
+        softmax_param than 1, and mult_softmax_loss_param, whose labels begin with 1; a gradient of the labels is asked for.
 
     Source
     ------
@@ -242,6 +242,8 @@ class MultiSoftmaxWithLoss(
             "mult_softmax_loss_param is of an older layer of this name, whose labels begin with 1; count them from 0 and "
             "multiply loss_weight in its place",
         )
+        axis = self.param.softmax_param.axis
+        self.need(axis == 1, f"softmax_param: takes axis 1 alone, got {axis}")
         super().setup(bottom, top)
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:

@@ -51,6 +51,7 @@ def test_refused():
         (KIND, [ROWS, ROWS], "has 60"),  # as many labels as scores: two other layers
         (KIND, [MAPS, OF_MAPS[:, :, :1]], "scores of shape .* take 30 labels"),
         (KIND + " loss_param { ignore_label: 1 }", [MAPS, OF_MAPS], "ignore_label is of another layer of this name"),
+        (KIND + " softmax_param { axis: 2 }", [MAPS, OF_MAPS], "takes axis 1 alone, got 2"),
         (KIND + " mult_softmax_loss_param { learning_multiple: 2 }", [MAPS, OF_MAPS], "labels begin with 1"),
     ):
         with pytest.raises(LayerError, match=what):
