@@ -217,8 +217,9 @@ class MultiSoftmaxWithLoss(
     ------
     LayerError
         A label that is not a class; a number of labels that is neither that of the places nor K for each row, where K parts
-        the channels; as many labels as scores, which two other layers of this name take; any field of loss_param, another axis of
-        softmax_param than 1, and mult_softmax_loss_param, whose labels begin with 1; a gradient of the labels is asked for.
+        the channels; as many labels as scores, which two other layers of this name take; any field of loss_param, another
+        axis of softmax_param than 1, and mult_softmax_loss_param, whose labels begin with 1; a gradient of the labels is
+        asked for.
 
     Source
     ------
