@@ -78,9 +78,22 @@ def phases(net: NetParameter) -> tuple[str, ...]:
     return tuple(name for number, name in ((0, "TRAIN"), (1, "TEST")) if number in named) or ("TEST",)
 
 
-def small(net: NetParameter, phase: str) -> tuple[NetParameter, dict[str, tuple[int, ...]]]:
+class State(NamedTuple):
+    """What a solver says beside the phase: the level and the stages of a net."""
+
+    level: int = 0
+    stages: tuple[str, ...] = ()
+
+
+def state_of(net: NetParameter, phase: str) -> State:
+    """The state of a net that no solver names: the first stage that its data layers ask for."""
+    return State(stages=tuple(corpus.stages(net, phase)))
+
+
+def small(net: NetParameter, phase: str, state: State | None = None) -> tuple[NetParameter, dict[str, tuple[int, ...]]]:
     """The net with fewer images where a batch is large, and the shapes of the tops of data layers that have no batch_size."""
-    tops = Sources(select(net, phase, stages=corpus.stages(net, phase))).tops
+    state = state or state_of(net, phase)
+    tops = Sources(select(net, phase, level=state.level, stages=state.stages)).tops
     image = next((top.shape for top in tops.values() if top.role == "image" and len(top.shape) > 1), (1,))
     if image[0] <= BATCH:
         return net, {}
@@ -128,16 +141,18 @@ def randomise(net: Net) -> None:
 
 
 def check(
-    path: Path, phase: str, forward: bool = True, device: str = "cpu", python_layers: Sequence[str] = ()
-) -> Result:
-    """Builds one net without its data, in one phase, and runs it forward with random weights."""
+    path: Path, phase: str, forward: bool = True, device: str = "cpu", python_layers: Sequence[str] = (),
+    state: State | None = None,
+) -> Result:  # fmt: skip
+    """Builds one net without its data, in one phase, and runs it forward with random weights. Without a state it has that
+    of `state_of`."""
     start, stage, reason = time.perf_counter(), "read", ""
     try:
         with corpus.at_most(SECONDS), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             given = unfilled(read_net(path))
             stage = "build"
-            net = built(given, phase, device, not forward, python_layers)
+            net = built(given, phase, device, not forward, python_layers, state)
             if forward:
                 stage = "forward"
                 randomise(net)
@@ -150,13 +165,17 @@ def check(
     return Result(str(path), phase, stage, reason, time.perf_counter() - start)
 
 
-def built(given: NetParameter, phase: str, device: str, lazy: bool, python_layers: Sequence[str] = ()) -> Net:
+def built(
+    given: NetParameter, phase: str, device: str, lazy: bool, python_layers: Sequence[str] = (),
+    state: State | None = None,
+) -> Net:  # fmt: skip
     """The net on few images, or on those of its prototxt where it counts on them."""
-    options = {"phase": phase, "stages": corpus.stages(given, phase), "device": device, "seed": 1, "lazy": lazy}
-    options["python_layers"] = python_layers
+    state = state or state_of(given, phase)
+    options = {"phase": phase, "device": device, "seed": 1, "lazy": lazy, "level": state.level}
+    options |= {"stages": state.stages, "python_layers": python_layers}
     options["memory_limit"] = BYTES if phase == "TEST" else None  # in TRAIN it counts gradients, which no forward makes
     try:
-        fewer, shapes = small(given, phase)
+        fewer, shapes = small(given, phase, state)
         net = Net(fewer, data=shapes, **options)
     except BoxpressoError:
         net = Net(given, data="shapes", **options)

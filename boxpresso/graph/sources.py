@@ -232,7 +232,8 @@ class Sources:
                 axis = axis_of(layer) % len(rows)
                 self.classes[top] = min(self.classes.get(top, rows[axis]), rows[axis])
                 wanted = labels_of(rows, axis)
-                if self.tops[top].role == "identity":
+                if self.tops[top].role == "identity" or (at == 2 and layer.type == "InfogainLoss"):
+                    self.tops[top] = Top(self.tops[top].shape, "identity", self.tops[top].certain)
                     wanted = (rows[axis], rows[axis])
                 elif at > 1:
                     self.tops[top] = Top(self.tops[top].shape, "ones", self.tops[top].certain)
@@ -285,8 +286,8 @@ class Sources:
     def count(self, layer: Layer, bottom: str, blobs: Mapping[str, Blob], changed: Callable[[], None]) -> None:
         """Gives what a Reshape reads as many elements as its dims ask for, where no field tells them.
 
-        A top itself takes the shape of the dims; of what is computed from tops, whose batch no field tells, the batch is
-        multiplied, and else the images have other sides.
+        A top itself takes the shape of the dims, or rows of a number of features that they part; of what is computed from
+        tops, whose batch no field tells, the batch is multiplied, and else the images have other sides.
         """
         p, shape = layer.param.reshape_param, blobs[bottom].shape
         dims = [shape[i] if dim == 0 and i < len(shape) else int(dim) for i, dim in enumerate(p.shape.dim)]
@@ -296,7 +297,12 @@ class Sources:
             return
         times = known // gcd(known, now)
         of = [name for name in self.made_of.get(bottom, ()) if not self.tops[name].certain]
-        if self.open(bottom) and not inferred:
+        if (
+            self.open(bottom) and inferred and len(shape) == 2 and dims[0] == shape[0]
+        ):  # features of as many as are needed
+            name, each = self.origin[bottom], known // shape[0]
+            self.give(name, Top((shape[0], -(-shape[1] // each) * each), "numbers", False), blobs, changed)
+        elif self.open(bottom) and not inferred:
             name = self.origin[bottom]
             role = "numbers" if self.tops[name].role == "image" else self.tops[name].role
             self.give(name, Top(tuple(dims), role, False), blobs, changed)

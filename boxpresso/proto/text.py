@@ -2,8 +2,9 @@
 
 Fields are matched by name. Accepted beyond the letter of Caffe's own parser: unknown fields (skipped, one warning for
 the whole file), a singular field given twice (the last wins, messages merge; the same warning), a byte order mark,
-comments in any encoding, `field: {`, integers written as `2.0` (forks disagree about integer and float).
-`strict=True` refuses the first two.
+comments in any encoding, `field: {`, integers written as `2.0` (forks disagree about integer and float), a fork's own
+type of an old layer (`layers { type: DATUM_DATA }`), which the net refuses that is built of it, by the layer's name.
+`strict=True` refuses the first two and the last.
 """
 
 from __future__ import annotations
@@ -52,7 +53,8 @@ _INTEGERS = {
     FieldDescriptor.CPPTYPE_UINT32: (0, 2**32 - 1),
     FieldDescriptor.CPPTYPE_UINT64: (0, 2**64 - 1),
 }
-_LAYERS = {"boxpresso.LayerParameter", "boxpresso.V1LayerParameter"}
+_V1_LAYER = "boxpresso.V1LayerParameter"
+_LAYERS = {"boxpresso.LayerParameter", _V1_LAYER}
 
 
 class _Field(NamedTuple):
@@ -292,7 +294,21 @@ class _Parser:
             return
         if message.HasField(field.name):
             self.twice(field.name, start, message, layer, path)
+        if field.name == "type" and self.other_type(field.descriptor, message):
+            return
         setattr(message, field.name, self.value(field))
+
+    def other_type(self, descriptor: FieldDescriptor, message: Message) -> bool:
+        """Whether it is a fork's type of a V1 layer, which is kept as text: the net that is made of it refuses it."""
+        if descriptor.containing_type.full_name != _V1_LAYER:
+            return False
+        message.ClearField("other_type")
+        if self.strict or self.kind != "name" or self.token in descriptor.enum_type.values_by_name:
+            return False
+        message.ClearField("type")
+        message.other_type = self.token
+        self.advance()
+        return True
 
     def comma(self) -> None:
         if not self.eat(","):
@@ -341,7 +357,7 @@ class _Parser:
             return int(names[self.token].number)
         number = _integer(self.token) if self.kind == "number" and len(self.token) <= _DIGITS else None
         if number is None:
-            if self.kind == "string" and descriptor.containing_type.full_name == "boxpresso.V1LayerParameter":
+            if self.kind == "string" and descriptor.containing_type.full_name == _V1_LAYER:
                 self.fail(
                     f"'layers {{' takes an old type without quotes, such as CONVOLUTION, saw {self.seen()}; "
                     "today's quoted types go with 'layer {'"

@@ -84,7 +84,7 @@ _V1_WORDS = (
 )
 # and these types
 _V1_TYPES = {"NONE": "", "NORM": "Normalize", "SOFTMAX_LOSS": "SoftmaxWithLoss", "TRANSFORM": "Transformation"}
-_V1_RENAMED = {"param", "blobs_lr", "weight_decay", "blob_share_mode", "type", "layer"}
+_V1_RENAMED = {"param", "blobs_lr", "weight_decay", "blob_share_mode", "type", "other_type", "layer"}
 _TRANSFORMED = {"DATA": "data_param", "IMAGE_DATA": "image_data_param", "WINDOW_DATA": "window_data_param"}
 
 _SOLVER_TYPES = {
@@ -183,7 +183,11 @@ def layer_type_of_v1(number: int) -> str:
     known = V1LayerParameter.DESCRIPTOR.fields_by_name["type"].enum_type.values_by_number
     if number not in known:
         raise ModelError(f"{number} is not a type of a V1 layer ('layers {{ type: .. }}')")
-    name = known[number].name
+    return _today(known[number].name)
+
+
+def _today(name: str) -> str:
+    """Today's name of a V1 type, or of a type that a fork has in the V1 form."""
     spelled = {word.upper(): word for word in _V1_WORDS.split()}
     return _V1_TYPES.get(name, "".join(spelled.get(word, word.capitalize()) for word in name.split("_")))
 
@@ -323,6 +327,8 @@ def _upgrade_v1_layer(old: V1LayerParameter) -> LayerParameter:
     new = LayerParameter()
     if old.HasField("type"):
         new.type = layer_type_of_v1(old.type)
+    elif old.other_type:
+        new.type = _today(old.other_type)
     for field, value in old.ListFields():
         if field.name not in _V1_RENAMED:
             target = getattr(new, field.name)

@@ -7,7 +7,10 @@
 
 Projects are parted by the first byte of SHA-1 of OWNER/NAME: even ones may be looked at, odd ones are counted once, by code that
 was written without them. At most MOST nets of each project are taken, evenly over the order of their paths; copies of one net
-count once. Each net is built in its phases in a process of its own, with SECONDS of time and BYTES of memory, twice where it must:
+count once. Each net is built in its phases in a process of its own, with SECONDS of time and BYTES of memory, twice where it must;
+a net that a solver of the project names has the level and the stages that the solver gives it (the first of several with which
+it builds). What its Python modules import and this machine lacks, of the packages of STUBS, is a stand-in that can be imported,
+and raises where it is called:
 
 1. as it is, without its data: a net that builds is "built";
 2. where it stops at a Python layer whose module is in the project, with the project's modules allowed, as `--python-layers` does,
@@ -32,8 +35,11 @@ import sys
 import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
 from pathlib import Path
-from typing import NamedTuple
+from types import ModuleType
+from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests"), str(Path(__file__).parent)]
@@ -45,7 +51,7 @@ from run import blobs, export, name_of  # noqa: E402
 from boxpresso import BoxpressoError, Net  # noqa: E402
 from boxpresso.caffe import importing, legacy, python2  # noqa: E402
 from boxpresso.graph.prepare import select  # noqa: E402
-from boxpresso.proto import NetParameter, read_net  # noqa: E402
+from boxpresso.proto import NetParameter, parse_solver, read_net  # noqa: E402
 from boxpresso.proto.errors import OtherFileError  # noqa: E402
 
 MOST, SECONDS, BYTES, LARGE = 15, 60.0, 7 << 30, 1 << 20
@@ -53,6 +59,22 @@ ENDINGS = (".prototxt", ".pt", ".prototxt.txt")
 LAYERS = re.compile(rb"^\s*layers?\s*\{", re.MULTILINE)
 PYTHON = re.compile(r"Python module '([\w.]+)', which was not allowed")
 LACKING = re.compile(r"No module named '([\w.]+)'")
+NAMES = re.compile(rb"^\s*(net|train_net|test_net)\s*:", re.MULTILINE)
+# Packages of other people that a project's modules import, mostly for what a net without its data does not call
+STUBS = (
+    "cv2",
+    "easydict",
+    "lmdb",
+    "matplotlib",
+    "pandas",
+    "scipy",
+    "skimage",
+    "sklearn",
+    "tqdm",
+    "h5py",
+    "PIL",
+    "yaml",
+)
 Shapes = dict[str, tuple[int, ...]]
 BUILT = {  # outcomes of nets that build, and what of them and those before them the table says
     "built": "build without their data",
@@ -133,10 +155,11 @@ def sizes(net: NetParameter, phase: str, path: Path) -> Iterator[tuple[str, Shap
 
 
 def provide(module: str, files: Path) -> bool:
-    """Makes a module of a project importable, the one nearest its top; whether there is one."""
+    """Makes a module of a project importable, the one nearest its top, else a folder of modules; whether there is one."""
     own = module.replace(".", "/")
-    for name in (f"{own}.py", f"{own}/__init__.py"):
+    for name in (f"{own}.py", f"{own}/__init__.py", own):
         places = sorted(files.rglob(name), key=lambda path: len(path.parts))
+        places = [path for path in places if path.is_file() or any(path.glob("*.py"))]
         if places:
             sys.path.insert(1, str(places[0].parents[name.count("/")]))
             return True
@@ -148,9 +171,91 @@ def of_python2(files: Path) -> bool:
     return any(python2.is_python2(path.read_text(errors="replace")) for path in files.rglob("*.py"))
 
 
+class Stubs(MetaPathFinder, Loader):
+    """Finds the packages of STUBS that are not installed, after all other finders."""
+
+    def find_spec(self, fullname: str, path: object = None, target: object = None) -> ModuleSpec | None:
+        return ModuleSpec(fullname, self, is_package=True) if fullname.partition(".")[0] in STUBS else None
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        return Stub(spec.name)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Nothing is in it."""
+
+
+class Stub(ModuleType):
+    """A module that has every name; a function or class of it can be imported and inherited from, not called."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        whole = f"{self.__name__}.{name}"
+
+        def lacking(own: object, *args: object, **options: object) -> None:
+            raise NotImplementedError(f"{whole} is called, whose package is not installed where the nets are counted")
+
+        return type(name, (), {"__init__": lacking})
+
+
+def same_file(named: str, solver: Path, net: str) -> int:
+    """How well the path that a solver gives fits a net, both of one project: parts in common from the end; 0 for another file.
+
+    >>> same_file("models/a/net.prototxt", Path("models/a/solver.prototxt"), "models/a/net.prototxt")
+    3
+    >>> same_file("net.prototxt", Path("b/solver.prototxt"), "models/a/net.prototxt")
+    0
+    """
+    given, own = Path(named.replace("\\", "/")).parts, Path(net).parts
+    count = 0
+    while count < min(len(given), len(own)) and given[-1 - count] == own[-1 - count]:
+        count += 1
+    beside = solver.parent == Path(net).parent
+    return count if count > 1 or (count and (beside or len(own) == 1)) else 0
+
+
+def states(files: Path, net: str, phase: str) -> list[survey.State]:
+    """The states that the solvers of a project give a net, of those that name it best; without any the list is empty."""
+    fitting: list[tuple[int, list[survey.State]]] = []
+    for path in sorted(files.rglob("*")):
+        if not path.is_file() or path.stat().st_size > 1 << 16 or not NAMES.search(data := path.read_bytes()):
+            continue
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                solver = parse_solver(data)
+        except BoxpressoError:
+            continue
+        inside = path.relative_to(files)
+        of_net = same_file(solver.net, inside, net) if solver.net else 0
+        if phase == "TRAIN":
+            fits = max(of_net, same_file(solver.train_net, inside, net) if solver.train_net else 0)
+            given = [solver.train_state] if solver.HasField("train_state") else []
+        else:
+            tests = [same_file(name, inside, net) for name in solver.test_net]
+            fits = max([of_net, *tests])
+            own = range(len(solver.test_state))
+            given = [solver.test_state[i] for i in own if (fits == tests[i] if i < len(tests) else fits == of_net)]
+        if fits and given:
+            fitting.append((fits, [survey.State(each.level, tuple(each.stage)) for each in given]))
+    best = max((fits for fits, _ in fitting), default=0)
+    return list(dict.fromkeys(state for fits, own_states in fitting if fits == best for state in own_states))
+
+
 def build(path: Path, phase: str, net: NetParameter, files: Path) -> tuple[str, str]:
-    """The outcome and the reason of one net in one phase; files: where those of its project lie."""
-    result, modules, sought = survey.check(path, phase, forward=False), [], []
+    """The outcome and the reason of one net in one phase, in the first of its states in which it builds."""
+    inside = path.name.replace("__", "/")
+    tried = [build_in(path, phase, net, files, state) for state in states(files, inside, phase) or [None]]
+    return next((each for each in tried if each[0] in BUILT), tried[0])
+
+
+def build_in(path: Path, phase: str, net: NetParameter, files: Path, state: survey.State | None) -> tuple[str, str]:
+    """The outcome and the reason of one net in one phase and state; files: where those of its project lie."""
+
+    def check(python_layers: Sequence[str] = ()) -> survey.Result:
+        return survey.check(path, phase, forward=False, python_layers=python_layers, state=state)
+
+    result, modules, sought = check(), [], []
     while True:
         if (asked := PYTHON.search(result.reason)) and asked[1] not in modules and provide(asked[1], files):
             modules.append(asked[1])
@@ -158,11 +263,11 @@ def build(path: Path, phase: str, net: NetParameter, files: Path) -> tuple[str, 
             sought.append(lacking[1])  # what a module of the project imports from another folder of it
         else:
             break
-        result = survey.check(path, phase, forward=False, python_layers=modules)
+        result = check(modules)
     if result.reason and not asked:  # ours stand in for some of its modules, which may differ
         named = {layer.python_param.module for layer in net.layer if layer.type == "Python" and layer.bottom}
         if own := [name for name in sorted(named) if name not in modules and provide(name, files)]:
-            all_own = survey.check(path, phase, forward=False, python_layers=[*modules, *own])
+            all_own = check([*modules, *own])
             result, modules = (result, modules) if all_own.reason else (all_own, [*modules, *own])
     if not result.reason:
         return ("own", f"with {', '.join(modules)}") if modules else ("built", "")
@@ -172,8 +277,8 @@ def build(path: Path, phase: str, net: NetParameter, files: Path) -> tuple[str, 
         try:
             with corpus.at_most(SECONDS), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                stages = corpus.stages(net, phase)
-                Net(survey.unfilled(net), data=shapes, phase=phase, stages=stages, device="cpu", lazy=True)
+                level, stages = state or survey.state_of(net, phase)
+                Net(survey.unfilled(net), data=shapes, phase=phase, level=level, stages=stages, device="cpu", lazy=True)
         except (BoxpressoError, TimeoutError, MemoryError):
             continue
         return "sized", f"with {shapes} of {name}; without it: {result.reason}"
@@ -195,6 +300,7 @@ def apart(path: Path, files: Path) -> Iterator[tuple[str, str, str]]:
             importing.install()
             python2.install(True if of_python2(files) else None)
             legacy.install()
+            sys.meta_path.append(Stubs())
             try:
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")

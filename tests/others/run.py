@@ -46,11 +46,11 @@ ARGUMENTS: dict[str, list[str]] = {  # of scripts that read sys.argv by place, b
 }
 WORDS = (  # what an argument gets, by a word of its name; {net}: a prototxt of the project, {solver}: one with a solver
     ("solver", "{solver}"), ("weight|model_file|caffemodel|pretrain|snapshot", "stub.caffemodel"), ("mean", "stub.npy"),
-    ("proto|model|net|def|deploy|arch|cfg", "{net}"), ("img|image|picture|input|src|in_|file", "stub.jpg"),
+    ("video|stream", "stub.avi"), ("proto|model|net|def|deploy|arch|cfg", "{net}"), ("img|image|picture|input|src|in_|file", "stub.jpg"),
     ("list|txt|label|synset", "stub.txt"), ("out|save|dst|dest|result", "out.txt"), ("gpu|device|id|iter|num|batch", "0"),
     ("dir|folder|root|path", "."), ("", "1"),
 )  # fmt: skip
-IMPORTS = re.compile(r"^\s*(import caffe\b|from caffe\b|import cv2\b)", re.MULTILINE)
+IMPORTS = re.compile(r"^\s*(import caffe\b|from caffe\b|import cv2\b|from cv2\b)", re.MULTILINE)
 NETS = re.compile(
     r"caffe\.(Net|Classifier|Detector|SGDSolver|get_solver|AdamSolver|NesterovSolver)\(|dnn\.readNetFromCaffe\("
 )
@@ -119,9 +119,9 @@ def name_of(project: Path) -> str:
 
 
 def export(project: Path, work: Path) -> tuple[Path, str]:
-    """The files of a project below `work`, but for large ones, and its commit."""
+    """The files of a project below `work`, but for large ones and what a Python of its author compiled, and its commit."""
     to = work / name_of(project).replace("/", "+")
-    commit, files = blobs(project, lambda path, size: size <= LARGE)
+    commit, files = blobs(project, lambda path, size: size <= LARGE and not path.endswith(".pyc"))
     if not to.exists():
         for inside, data in files:
             path = to / inside
@@ -169,12 +169,18 @@ def stub(path: Path, script: Path) -> bool:
     return True
 
 
-def weights(path: Path, script: Path) -> bool:
-    """Random weights for a net beside them: one that the script names, else the nearest; False where none builds."""
+def weights(path: Path, script: Path, of: Path | None = None) -> bool:
+    """Random weights for a net, or for one beside them: one that the script names, else the nearest; False where none builds."""
     text = script.read_text(encoding="utf-8", errors="replace")
-    nets = [
-        net for folder in (path.parent, script.parent, *path.parents[:2]) for net in sorted(folder.glob("*.prototxt*"))
-    ]
+    nets = (
+        [of]
+        if of
+        else [
+            net
+            for folder in (path.parent, script.parent, *path.parents[:2])
+            for net in sorted(folder.glob("*.prototxt*"))
+        ]
+    )
     order = sorted(
         dict.fromkeys(nets), key=lambda net: (net.name not in text, "deploy" not in net.name, nets.index(net))
     )
@@ -199,12 +205,19 @@ def wanted(text: str, script: Path, folder: Path) -> list[str] | None:
     named = re.search(r"the following arguments are required: (.+)", text)
     if named is None:
         return None
-    nets = sorted(folder.rglob("*.prototxt"), key=lambda path: ("deploy" not in path.name, len(path.parts), str(path)))
+    nets = sorted(folder.rglob("*.prototxt*"), key=lambda path: ("deploy" not in path.name, len(path.parts), str(path)))
     solvers = [path for path in nets if "solver" in path.name]
     files = {"{net}": [path for path in nets if path not in solvers], "{solver}": solvers}
     made: list[str] = []
-    for each in named[1].split(", "):
-        option = each.split("/")[-1].strip()
+    options = [each.split("/")[-1].strip() for each in named[1].split(", ")]
+    two = any("proto" in option for option in options)  # then the model is its weights
+    for option in options:
+        if two and re.search("model|weight", option) and "proto" not in option:
+            path = script.parent / "stub.caffemodel"
+            if files["{net}"] and not path.exists():
+                weights(path, script, files["{net}"][0])
+            made += [option, str(path)] if option.startswith("-") else [str(path)]
+            continue
         value = next(value for words, value in WORDS if re.search(words, option.lower().lstrip("-")))
         if value in files:
             value = str(files[value][0]) if files[value] else "absent.prototxt"

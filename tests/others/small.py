@@ -1,5 +1,6 @@
 """Runs a script as `python -m boxpresso.caffe SCRIPT ...` does, but ends a training after ITERATIONS: work of a size that can be tried.
-Where OpenCV is installed, its dnn is Boxpresso's, its windows show nothing, and a key that ends most loops is pressed at once.
+Where OpenCV is installed, its dnn is Boxpresso's, its windows show nothing, and a key that ends most loops is pressed at once;
+a camera gives noise, and a video that is not there FRAMES pictures of it.
 
     python tests/others/small.py SCRIPT ...
 
@@ -9,12 +10,16 @@ says so once they are done.
 
 from __future__ import annotations
 
+import os
 import runpy
 import sys
+from typing import Any
+
+import numpy as np
 
 from boxpresso import Solver
 
-ITERATIONS = 20
+ITERATIONS, FRAMES = 20, 5
 
 
 def limit() -> None:
@@ -37,8 +42,41 @@ def limit() -> None:
     Solver.step, Solver.solve = step, solve  # type: ignore[method-assign, assignment]
 
 
+class Noise:
+    """Stands in for cv2.VideoCapture: pictures of 640 x 480 pixels, without an end from a camera, FRAMES from a file."""
+
+    SIZES = {
+        3: 640.0,
+        4: 480.0,
+        5: 25.0,
+        7: float(FRAMES),
+    }  # by OpenCV's numbers: width, height, rate and count of pictures
+
+    def __init__(self, source: int | str = 0, *_: object) -> None:
+        self.left = FRAMES if isinstance(source, str) else -1
+        self.rng = np.random.default_rng(0)
+
+    def read(self, *_: object) -> tuple[bool, Any]:
+        if not self.left:
+            return False, None
+        self.left -= 1
+        return True, self.rng.integers(0, 255, (480, 640, 3), np.uint8)
+
+    def isOpened(self) -> bool:
+        return True
+
+    def get(self, number: int) -> float:
+        return self.SIZES.get(number, 0.0)
+
+    def set(self, *_: object) -> bool:
+        return True
+
+    def release(self) -> None:
+        """There is nothing to give back."""
+
+
 def without_windows() -> None:
-    """OpenCV's dnn and windows, of which a machine without a display has none."""
+    """OpenCV's dnn, windows and cameras, of which a machine without a display has none."""
     try:
         import cv2
     except ImportError:
@@ -46,6 +84,8 @@ def without_windows() -> None:
     from boxpresso import dnn
 
     dnn.restore()
+    whole = cv2.VideoCapture
+    cv2.VideoCapture = lambda *source: whole(*source) if source and os.path.exists(str(source[0])) else Noise(*source)
     for name in ("imshow", "namedWindow", "moveWindow", "resizeWindow", "destroyAllWindows", "destroyWindow"):
         setattr(cv2, name, lambda *args, **options: None)
     cv2.waitKey = cv2.waitKeyEx = lambda *args: ord("q")

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
+
 import pytest
 from shared import need
 
+from boxpresso import Net
 from boxpresso.proto import (
     BoxpressoWarning,
     ModelError,
@@ -157,8 +160,24 @@ def test_v1_every_type_has_a_name() -> None:
 
 def test_v1_fields_that_only_forks_have_are_all_taken_over() -> None:
     v1 = {field.name for field in V1LayerParameter.DESCRIPTOR.fields}
-    moved = v1 - {"type", "param", "blob_share_mode", "blobs_lr", "weight_decay", "layer"}
+    moved = v1 - {"type", "other_type", "param", "blob_share_mode", "blobs_lr", "weight_decay", "layer"}
     assert moved <= {field.name for field in NetParameter().layer.add().DESCRIPTOR.fields}
+
+
+def test_v1_types_of_forks_are_kept_for_the_net_to_refuse() -> None:
+    text = 'input: "x" input_dim: [1, 3, 4, 4] layers { name: "odd" type: MY_ODD_LAYER bottom: "x" top: "y" }'
+    net = parse_net(text)
+    assert net.layer[1].type == "MyOddLayer"
+    with pytest.raises(ModelError, match="layer 'odd' has the unknown type 'MyOddLayer'"):
+        Net(net, device="cpu")
+    with pytest.raises(ModelError, match="'type' has no value 'MY_ODD_LAYER'"):
+        parse_net(text, strict=True)
+    # a type that only today's form has, in the old one: the words are the same
+    assert parse_net("layers { type: CTC_LOSS }") == today('layer { type: "CtcLoss" }')
+    with warnings.catch_warnings():  # of a type that is given twice the last one counts, whichever is unknown
+        warnings.simplefilter("ignore")
+        assert parse_net("layers { type: MY_ODD_LAYER type: RELU }").layer[0].type == "ReLU"
+        assert parse_net("layers { type: RELU type: MY_ODD_LAYER }").layer[0].type == "MyOddLayer"
 
 
 def test_v1_transforms_move_only_where_a_data_layer_needs_it() -> None:

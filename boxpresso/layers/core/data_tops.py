@@ -225,6 +225,7 @@ MESSAGES = (
     "data_param", "image_data_param", "window_data_param", "memory_data_param", "hdf5_data_param", "video_data_param",
     "dense_image_data_param", "yolo_data_param", "image_gt_data_param", "detection_data_param", "eval_data_param",
     "roi_data_param", "mcwindow_data_param", "multi_image_data_param", "pair_image_data_param", "csv_data_param",
+    "datum_data_param",
 )  # fmt: skip
 
 
@@ -350,7 +351,21 @@ def pose_tops(param: LayerParameter, names: list[str]) -> list[Top]:
     return [Top((batch, 4 if first else 3, height, width), "image", all(sides)), maps][: len(names)]
 
 
+def drive_tops(param: LayerParameter, names: list[str]) -> list[Top]:
+    """DriveData: images, for each cell whether there is a box, its corners, sides and weight, and for each its type."""
+    p, batch = param.drive_data_param, batch_of(param)
+    sides = p.cropped_height, p.cropped_width
+    height, width = sides if all(sides) else (SIDE, SIDE)
+    tops = [Top((batch, 3, height, width), "image", all(sides))]
+    for channels, cells, role in ((8, p.label_resolution, "ones"), (1, p.catalog_resolution, "class")):
+        map_sides = p.tiling_height * cells, p.tiling_width * cells
+        known = all(map_sides)
+        tops.append(Top((batch, channels, *(map_sides if known else (1, 1))), role, known))
+    return tops[: len(names)]
+
+
 RULES = (
+    ({"drivedata"}, drive_tops),
     ({"cpmdata"}, pose_tops),
     ({"frcnnroidata", "frcnnviddata"}, frcnn_tops),
     ({"roidata", "roidatalayer"}, roi_tops),

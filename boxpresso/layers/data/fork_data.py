@@ -32,11 +32,13 @@ class ForkData(
     type=(
         "VideoData", "LaneData", "AnnotatedRData", "FrcnnVidData",
         "SegData", "WindowSegData", "MultiImageData", "PairImageData", "RotateRoIData", "FrcnnRoiData", "CPMData",
+        "DatumData", "DriveData",
     ),
     param=(
         "video_data_param", "data_param", "cpmdata_param", "cpm_transform_param",
         "annotated_data_param", "seg_data_param", "multi_image_data_param", "pair_image_data_param", "transform_param",
         "python_param", "window_data_param", "image_data_param", "dense_image_data_param",
+        "datum_data_param", "drive_data_param",
     ),
     bottoms=0,
     tops=(1, None),
@@ -56,6 +58,11 @@ class ForkData(
         `crop_size`, `resize_param`, `force_gray`, and `mean_value` for the number of channels.
     cpmdata_param, cpm_transform_param
         Of CPMData: `batch_size`; `crop_size_x`, `crop_size_y`, `stride`, `num_parts`, which may stand in transform_param.
+    datum_data_param
+        Of DatumData, of patches that a list of files holds, with a mean and a deviation for each channel: `batch_size`.
+    drive_data_param
+        Of DriveData, of boxes around cars and signs: `cropped_height`, `cropped_width`, `tiling_height`, `tiling_width`,
+        `label_resolution`, `catalog_resolution`.
 
     Returns
     -------
@@ -71,7 +78,8 @@ class ForkData(
     ------
     yjxiong's Caffe (VideoData, SegData), DeconvNet (WindowSegData), MobileNet-YOLO (LaneData), makefile/frcnn (FrcnnRoiData,
     AnnotatedRData, FrcnnVidData), RRPN (RotateRoIData, its rotation.rlayer), Convolutional Pose Machines and OpenPose
-    (CPMData).
+    (CPMData), nets of sea ice (DatumData), Huval et al. 2015 and
+    Tsinghua-Tencent 100K (DriveData).
 
     Examples
     --------
@@ -91,6 +99,7 @@ class ForkData(
         "video_data_param", "data_param", "cpmdata_param", "cpm_transform_param",
         "annotated_data_param", "seg_data_param", "multi_image_data_param", "pair_image_data_param", "transform_param",
         "python_param", "window_data_param", "image_data_param", "dense_image_data_param",
+        "datum_data_param", "drive_data_param",
     )  # fmt: skip
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:

@@ -16,6 +16,11 @@ RON_RATIOS = (0.333, 0.5, 1, 2, 3)  # of RON's configuration
 RATIOS = ((0.5, 1, 2), (0.2, 0.5, 1, 2, 3, 5, 7, 10), (0.5, 1, 2, 3, 5, 7, 10))
 
 
+def away(x: np.ndarray) -> np.ndarray:
+    """Rounded as C's round does: halves away from zero."""
+    return np.floor(x + 0.5)
+
+
 def choose_anchors(
     layer: Layer,
     boxes: Boxes,

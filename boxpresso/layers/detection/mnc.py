@@ -13,7 +13,7 @@ from ..core.param_str import settings
 from . import proposal_choice
 from .anchor_base import AnchorTargets
 from .mask_targets import INFO, MaskedTargets
-from .plain_proposal import PlainProposal
+from .plain_proposal import PlainProposal, anchors_of
 from .proposal_choice import ProposalChoice
 from .rcnn import Upright
 from .target_base import give
@@ -84,7 +84,7 @@ class MNCProposal(
                 "rpn_nms_thresh": 0.7, "rpn_min_size": 16, "use_clip": 0, "clip_base": 256, "gradient_scale": 1,
             },
         )  # fmt: skip
-        self.anchors, self.stride = self.anchors_of(bottom, s), s["feat_stride"]
+        self.anchors, self.stride = anchors_of(self, bottom, s), s["feat_stride"]
 
     def shape(self, top: Sequence[Blob], rows: int) -> None:
         for blob, shape in zip(top, ((rows, 5), (1, rows))):

@@ -8,12 +8,19 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...device import Blob, Kernels
+from ..core import Layer
 from ..core.param_str import given_names
 from . import proposal_choice, suppress
 from .anchors import choose_anchors
 from .choosing import ChoosingBy
 from .proposal_choice import ProposalChoice
 from .rcnn import Boxes, Upright
+
+
+def anchors_of(layer: Layer, bottom: list[Blob], settings: dict[str, Any]) -> np.ndarray:
+    """The anchors of a place that the settings of a layer's param_str and the number of scores tell."""
+    channels = bottom[0].shape[1] if len(bottom[0].shape) > 1 else 0
+    return choose_anchors(layer, Upright, settings, channels, given_names(layer))
 
 
 class PlainProposal(ChoosingBy[ProposalChoice]):
@@ -25,11 +32,6 @@ class PlainProposal(ChoosingBy[ProposalChoice]):
     anchors: np.ndarray
     stride: float
     limits: Mapping[str, Any]  # of the choice, by the names of py-faster-rcnn
-
-    def anchors_of(self, bottom: list[Blob], settings: dict[str, Any]) -> np.ndarray:
-        """The anchors of a place that the settings and the number of scores tell."""
-        channels = bottom[0].shape[1] if len(bottom[0].shape) > 1 else 0
-        return choose_anchors(self, Upright, settings, channels, given_names(self))
 
     def shape(self, top: Sequence[Blob], rows: int) -> None:
         for blob, few in zip(top, (5, 1)):

@@ -12,7 +12,7 @@ from ..core import Trait
 from ..core.doubt import warn_of_nan
 from ..core.param_str import given_names, settings
 from . import proposal_choice, suppress
-from .anchors import choose_anchors
+from .anchors import away, choose_anchors
 from .choosing import ChoosingBy
 from .proposal_choice import ProposalChoice
 from .proposal_limits import limits
@@ -23,11 +23,6 @@ OTHERS = (  # proposal_param of programs whose Proposal is another
     "anchor_ratio", "max_rois", "base_h", "base_w", "feat_stride_h", "feat_stride_w", "pvanet_mode", "enable_softmax",
     "nproposal_mode", "im_h", "im_w", "nms_scale",
 )  # fmt: skip
-
-
-def away(x: np.ndarray) -> np.ndarray:
-    """Rounded as C's round does: halves away from zero."""
-    return np.floor(x + 0.5)
 
 
 class Proposal(

@@ -38,9 +38,10 @@ DEVICE void put_value(const Real* scores, Real* values, Places at, int room, Ite
 }
 
 // The box of every anchor at every place: moved by the offsets (images, 4 anchors, height, width), and clipped to the image. values
-// (images, room): its score; NaN for a box with a side below min_size times the image's scale.
+// (images, room): its score; NaN for a box with a side below min_size times the image's scale. With `whole` sides are measured before
+// the box is clipped, without its last pixel, and it may end at the image's side.
 KERNEL proposal_boxes(int n, const Real* scores, const Real* offsets, const Real* info, const double* anchors, Real* boxes,
-                      Real* values, Places at, int room, Real min_size) {
+                      Real* values, Places at, int room, Real min_size, int whole) {
   GRID_LOOP(i, n) {
     const Item it = item_of(i, at);
     const int plane = at.height * at.width;
@@ -48,10 +49,12 @@ KERNEL proposal_boxes(int n, const Real* scores, const Real* offsets, const Real
     const Real* by = offsets + 4ll * (it.image * at.anchors + it.anchor) * plane + it.place;
     Real box[4];
     move_anchor(anchors + 4 * it.anchor, it.x * at.stride, it.y * at.stride, by, plane, box);
-    for (int k = 0; k < 4; ++k) box[k] = higher(lower(box[k], told[1 - k % 2] - 1), Real(0));
+    const Real last = whole ? 0 : 1, wide = box[2] - box[0], tall = box[3] - box[1];
+    for (int k = 0; k < 4; ++k) box[k] = higher(lower(box[k], told[1 - k % 2] - last), Real(0));
     for (int k = 0; k < 4; ++k) boxes[4 * it.box + k] = box[k];
     const Real least = min_size * told[2];
-    put_value(scores, values, at, room, it, box[2] - box[0] + 1 >= least && box[3] - box[1] + 1 >= least);
+    const bool large = whole ? wide >= least && tall >= least : box[2] - box[0] + 1 >= least && box[3] - box[1] + 1 >= least;
+    put_value(scores, values, at, room, it, large);
   }
 }
 

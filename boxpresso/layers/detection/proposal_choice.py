@@ -27,7 +27,8 @@ class ProposalChoice(RegionChoice):
     layer
         The layer.
     settings
-        Its settings, by the names of py-faster-rcnn; where `rpn_nms_thresh` is None nothing is suppressed.
+        Its settings, by the names of py-faster-rcnn; where `rpn_nms_thresh` is None nothing is suppressed, and with
+        `whole_sides` upright boxes are measured and clipped as RPN's.
     boxes
         The kind of boxes.
     anchors
@@ -73,9 +74,11 @@ class ProposalChoice(RegionChoice):
         def decode() -> None:
             bound = kernels.on(self.device)
             kernel = bound.proposal_boxes if self.columns == 4 else bound.proposal_rotated
-            least = float(self.settings["rpn_min_size"])
+            least: tuple[float, ...] = (float(self.settings["rpn_min_size"]),)
+            if self.columns == 4:
+                least += (int(self.settings.get("whole_sides", False)),)
             for count, score, by, anchors, places in zip(self.counts, scores, offsets, self.anchors, self.levels):
                 arrays = score.data, by.data, info.data, anchors, self.boxes, self.best.values
-                kernel(count, *arrays, places, self.best.room, least)
+                kernel(count, *arrays, places, self.best.room, *least)
 
         return self.choose(decode, regions, chances)

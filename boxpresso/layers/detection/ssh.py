@@ -11,7 +11,7 @@ from ...device import Blob
 from ..core import Trait
 from ..core.param_str import settings
 from .anchor_base import AnchorTargets
-from .plain_proposal import PlainProposal
+from .plain_proposal import PlainProposal, anchors_of
 
 
 class SSHProposal(
@@ -81,7 +81,7 @@ class SSHProposal(
                 "anchor_min_size": 4 if train else 0,
             },
         )  # fmt: skip
-        self.anchors, self.stride = self.anchors_of(bottom, s), s["feat_stride"]
+        self.anchors, self.stride = anchors_of(self, bottom, s), s["feat_stride"]
         self.limits = {
             "rpn_pre_nms_top_n": s["anchor_n_pre_nms" if train else "n_dets_per_module"],
             "rpn_post_nms_top_n": s["anchor_n_post_nms"] if train else 0,

@@ -1,4 +1,4 @@
-"""SoftmaxWithLoss: the cross entropy of labels and the softmax of scores."""
+"""SoftmaxWithLoss, MultiSoftmaxWithLoss: the cross entropy of labels and the softmax of scores."""
 
 from __future__ import annotations
 
@@ -90,13 +90,8 @@ class SoftmaxWithLoss(
         self.probability = Blob((), self.dtype, self.device)
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
-        shape, axis = bottom[0].shape, self.axis(bottom[0], self.param.softmax_param.axis)
-        self.shape = outer, channels, inner = prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :])
-        self.need(
-            bottom[1].count == outer * inner,
-            f"scores of shape {shape} have {outer * inner} labels beside axis {axis}, bottom 1 of shape "
-            f"{bottom[1].shape} has {bottom[1].count}; labels are whole numbers, one for each position",
-        )
+        shape = bottom[0].shape
+        self.shape = outer, channels, inner = self.sizes(bottom)
         self.need(channels > 0, f"scores of shape {shape} have no channels")
         self.need(
             not self.param.loss_param.weight_by_label_freqs or len(self.class_weights) == channels,
@@ -114,7 +109,22 @@ class SoftmaxWithLoss(
             self.pass_on_memory(self.probability, top[1])
         self.weights = self.device.empty((max(1, outer * inner) if self.class_weights else 1,), self.dtype)
         self.sum = Sum(self, outer * inner)
-        self.divisor = divisor(self.param.loss_param, self.mode, outer * inner, outer)
+        self.divisor = self.divided_by(outer, inner)
+
+    def sizes(self, bottom: list[Blob]) -> tuple[int, int, int]:
+        """The sizes before the channels, of them, and behind. Raises LayerError for another number of labels."""
+        shape, axis = bottom[0].shape, self.axis(bottom[0], self.param.softmax_param.axis)
+        outer, inner = prod(shape[:axis]), prod(shape[axis + 1 :])
+        self.need(
+            bottom[1].count == outer * inner,
+            f"scores of shape {shape} have {outer * inner} labels beside axis {axis}, bottom 1 of shape "
+            f"{bottom[1].shape} has {bottom[1].count}; labels are whole numbers, one for each position",
+        )
+        return outer, shape[axis], inner
+
+    def divided_by(self, outer: int, inner: int) -> float:
+        """What the sum is divided by; 0: by the number of labels that count."""
+        return divisor(self.param.loss_param, self.mode, outer * inner, outer)
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         outer, channels, inner = self.shape
@@ -172,3 +182,88 @@ class SoftmaxWithLoss(
 
     def allow_force_backward(self, index: int) -> bool:
         return index == 0
+
+
+class MultiSoftmaxWithLoss(
+    SoftmaxWithLoss,
+    type="MultiSoftmaxWithLoss",
+    param=("loss_param", "softmax_param", "mult_softmax_loss_param"),
+    bottoms=2,
+    tops=(1, 2),
+    loss=True,
+    traits=Trait.CLASS_LABELS,
+):
+    """top 0 = the sum of -log(softmax)[label] over all classifiers of all images, divided by the number of images.
+
+    A map of scores (N, C, H, W) with a label for each place is a classifier of C classes at each place. Rows (N, K C) with K
+    labels each are K classifiers, whose scores lie one after another. Which of them it is, the number of labels tells. The loss
+    of a label is at most -log(FLT_MIN). The labels have no gradient.
+
+    Parameters
+    ----------
+    bottom 0
+        (N, C, H, W), or (N, K C), scores.
+    bottom 1
+        N H W, or (N, K), whole labels from 0.
+
+    Returns
+    -------
+    top 0
+        A single number.
+    top 1
+        Optional: the probabilities, in the shape of bottom 0.
+
+    Raises
+    ------
+    LayerError
+        A label that is not a class; a number of labels that is neither that of the places nor K for each row, where K parts
+        the channels; as many labels as scores, which two other layers of this name take; any field of loss_param, another
+        axis of softmax_param than 1, and mult_softmax_loss_param, whose labels begin with 1; a gradient of the labels is
+        asked for.
+
+    Source
+    ------
+    Of maps: Wang et al. 2015, Designing Deep Networks for Surface Normal Estimation, and its Caffe. Of rows: programs that
+    find several attributes at once.
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> round(run_layer('type: "MultiSoftmaxWithLoss"', [[0, 0, 0, 0]], [[0, 1]]).item(), 3)  # 2 log 2
+    1.386
+    """
+
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
+        p = self.param.loss_param
+        refuse_forks(self, p)
+        for name in ("ignore_label", "normalization", "normalize"):
+            self.need(not p.HasField(name), f"loss_param: {name} is of another layer of this name; remove it")
+        self.need(
+            not self.param.HasField("mult_softmax_loss_param"),
+            "mult_softmax_loss_param is of an older layer of this name, whose labels begin with 1; count them from 0 and "
+            "multiply loss_weight in its place",
+        )
+        axis = self.param.softmax_param.axis
+        self.need(axis == 1, f"softmax_param: takes axis 1 alone, got {axis}")
+        super().setup(bottom, top)
+
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
+        self.images = bottom[0].shape[0] if bottom[0].shape else 1
+        super().reshape(bottom, top)
+
+    def sizes(self, bottom: list[Blob]) -> tuple[int, int, int]:
+        shape, labels = bottom[0].shape, bottom[1].count
+        self.need(len(shape) > 1, f"scores must be (N, C, ...), their shape is {shape}")
+        images, channels, places = shape[0], shape[1], prod(shape[2:])
+        if labels == images * places:
+            return images, channels, places
+        each = labels // images if images else 0
+        self.need(
+            places == 1 and each and each * images == labels and each < channels and channels % each == 0,
+            f"scores of shape {shape} take {images * places} labels, one for each place, or {images} times a number that "
+            f"parts {channels} channels; bottom 1 of shape {bottom[1].shape} has {labels}",
+        )
+        return images * each, channels // each, 1
+
+    def divided_by(self, outer: int, inner: int) -> float:
+        return max(1.0, float(self.images))

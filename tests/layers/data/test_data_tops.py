@@ -47,6 +47,11 @@ DATA = {  # the fields of a data layer, and the shapes of its tops
     "crop_size_y: 32 num_parts: 14 put_gaussian: true }": [(2, 4, 32, 48), (2, 30, 4, 6)],
     'type: "CPMData" top: "data" top: "label" data_param { batch_size: 2 } cpm_transform_param { stride: 8 crop_size_x: 48 '
     "crop_size_y: 32 num_parts: 56 np_in_lmdb: 17 }": [(2, 3, 32, 48), (2, 114, 4, 6)],
+    'type: "DatumData" top: "data" top: "label" datum_data_param { batch_size: 5 } transform_param { crop_size: 41 }': [
+        (5, 3, 41, 41), (5,)],
+    'type: "DriveData" top: "data" top: "label" top: "kind" data_param { batch_size: 2 } drive_data_param { cropped_height: 48 '
+    "cropped_width: 64 tiling_height: 3 tiling_width: 4 label_resolution: 8 catalog_resolution: 2 }": [
+        (2, 3, 48, 64), (2, 8, 24, 32), (2, 1, 6, 8)],
     'type: "Python" top: "data" top: "im_info" top: "gt_boxes" python_param { module: "rotation.rlayer" layer: "RoIDataLayer" }': [
         (1, 3, 576, 960), (1, 3), (3, 6)],
     'type: "Python" top: "data" top: "label" python_param { module: "voc_layers" layer: "SBDDSegDataLayer" }': [
@@ -206,6 +211,29 @@ def test_a_matrix_that_is_not_there_is_an_input():
     )
     assert net.blobs["loss_H"].data.tolist() == np.eye(5).tolist()
     assert net.forward()["loss"].item() == pytest.approx(np.log(5), rel=1e-5)
+
+
+def test_a_matrix_of_a_data_layer_is_the_identity():
+    """H comes as a third bottom: a row for each class, whatever the batch."""
+    text = """layer { name: "d" type: "Data" top: "data" top: "label" data_param { batch_size: 6 } transform_param { crop_size: 4 } }
+        layer { name: "H" type: "HDF5Data" top: "H" hdf5_data_param { batch_size: 1 } }
+        layer { name: "ip" type: "InnerProduct" bottom: "data" top: "ip" inner_product_param { num_output: 3 } }
+        layer { name: "p" type: "Softmax" bottom: "ip" top: "p" }
+        layer { name: "loss" type: "InfogainLoss" bottom: "p" bottom: "label" bottom: "H" top: "loss" }"""
+    net = Net(parse_net(text), data="shapes", device="cpu")
+    assert net.blobs["H"].data.tolist() == np.eye(3).tolist()
+    assert net.blobs["label"].shape == (6,)
+    assert np.isfinite(net.forward()["loss"])
+
+
+def test_a_reshape_that_parts_features_makes_them_as_many():
+    text = """layer { name: "d" type: "HDF5Data" top: "data" top: "label" hdf5_data_param { batch_size: 4 } }
+        layer { name: "r" type: "Reshape" bottom: "data" top: "r" reshape_param { shape { dim: 0 dim: 1 dim: 5 dim: -1 } } }
+        layer { name: "ip" type: "InnerProduct" bottom: "r" top: "ip" inner_product_param { num_output: 2 } }
+        layer { name: "loss" type: "SoftmaxWithLoss" bottom: "ip" bottom: "label" top: "loss" }"""
+    net = Net(parse_net(text), data="shapes", device="cpu")
+    assert net.blobs["data"].shape == (4, 20)
+    assert net.blobs["r"].shape == (4, 1, 5, 4)
 
 
 def test_pooling_in_place_gets_an_input_of_its_own():
