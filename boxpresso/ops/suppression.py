@@ -231,8 +231,9 @@ def on_host(
         labels = arrays.real_values(classes, arrays.device_of(classes), "idxs")
         order = np.lexsort((-values, labels))  # by class, within one best first
         sorted_labels = labels[order]
-        changes = np.flatnonzero(sorted_labels[1:] != sorted_labels[:-1]) + 1
-        starts = np.concatenate(([0], changes, [len(order)]))
+        changes = (sorted_labels[1:] != sorted_labels[:-1]).nonzero()[0]
+        starts = np.zeros(len(changes) + 2, np.int32)
+        starts[1:-1], starts[-1] = changes + 1, len(order)
         stay = order[suppress.suppress_boxes(device, rows.take(order, 0), threshold, starts=starts, **rule)]
         stay.sort()
         stay = stay[best(values[stay])]

@@ -31,8 +31,13 @@ extern OWN Index threadIdx, blockIdx, blockDim, gridDim;
 extern "C" void reach_barrier(int line);
 #define __syncthreads() reach_barrier(__LINE__)
 
-using std::abs; using std::ceil; using std::cos; using std::exp; using std::floor; using std::log; using std::pow;
-using std::round; using std::sin; using std::sqrt; using std::tanh;
+using std::abs; using std::ceil; using std::cos; using std::floor; using std::pow; using std::round; using std::sin; using std::sqrt;
+#include "functions.h"
+#define exp(x) quick::exp(x)  // as the plain run has them, bit for bit
+#define expm1(x) quick::expm1(x)
+#define log(x) quick::log(x)
+#define log1p(x) quick::log1p(x)
+#define tanh(x) quick::tanh(x)
 template <class T>
 static inline T min(T a, T b) { return b < a ? b : a; }
 template <class T>

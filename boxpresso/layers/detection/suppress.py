@@ -85,7 +85,9 @@ def suppress_rows(
     count = boxes.shape[0]
     if not count:
         return np.zeros(0, np.intp)
-    most = count if starts is None else int(np.diff(np.asarray(starts)).max())
+    most = count  # what fewer pairs take counts where all are compared at once
+    if starts is not None and BITS[device.kind]:
+        most = int(np.diff(np.asarray(starts)).max())
     empty: Callable[..., AnyArray] = np.empty if device.kind == "cpu" else device.empty
     survivors, table = empty((count,), np.int32), device.table([0, count] if starts is None else starts)
     launch(

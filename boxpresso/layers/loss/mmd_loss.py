@@ -13,6 +13,7 @@ from ..core import Layer
 from .normalized_sum import rows_of
 
 FORKS = ("num_of_kernel", "mmd_lambda", "iter_of_epoch", "method", "method_param")
+MOST = 1000  # kernels: widths of more are 0 or infinity, even in double
 
 
 class MMDLoss(Layer, type="MMDLoss", param="mmd_param", bottoms=2, tops=(0, 1), loss=True):
@@ -30,7 +31,7 @@ class MMDLoss(Layer, type="MMDLoss", param="mmd_param", bottoms=2, tops=(0, 1), 
     bottom 1
         (T, ...), of the second, t: rows as long as those of bottom 0.
     mmd_param
-        `kernel_num` (5): K. `kernel_mul` (2): m. `fix_gamma` (false): keeps the gamma of the first forward.
+        `kernel_num` (5): K, at most 1000. `kernel_mul` (2): m. `fix_gamma` (false): keeps the gamma of the first forward.
 
     Returns
     -------
@@ -62,7 +63,7 @@ class MMDLoss(Layer, type="MMDLoss", param="mmd_param", bottoms=2, tops=(0, 1), 
             self.need(
                 not p.HasField(fork), f"mmd_param: {fork} is of another layer of this name, which is not supported"
             )
-        self.need(p.kernel_num > 0, "mmd_param: kernel_num must be at least 1, got 0")
+        self.need(0 < p.kernel_num <= MOST, f"mmd_param: kernel_num must be from 1 to {MOST}, got {p.kernel_num}")
         self.need(p.kernel_mul > 0, f"mmd_param: kernel_mul must be above 0, got {p.kernel_mul:g}")
         widths = [power(p.kernel_mul, j - p.kernel_num // 2) for j in range(p.kernel_num)]
         self.widths = self.device.table(np.array(widths), np.float64)

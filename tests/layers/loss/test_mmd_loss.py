@@ -86,7 +86,8 @@ def test_rows_that_do_not_differ_and_single_ones(device):
     [
         ("", [(2, 4), (2, 5)], "rows of bottom 0 have 4 numbers, those of bottom 1 have 5"),
         ("", [(0, 4), (2, 4)], "a loss over an empty batch"),
-        ("kernel_num: 0", [(2, 4), (2, 4)], "kernel_num must be at least 1"),
+        ("kernel_num: 0", [(2, 4), (2, 4)], "kernel_num must be from 1 to 1000, got 0"),
+        ("kernel_num: 536870912", [(2, 4), (2, 4)], "kernel_num must be from 1 to 1000, got 536870912"),
         ("kernel_mul: -1", [(2, 4), (2, 4)], "kernel_mul must be above 0"),
         ("num_of_kernel: 3", [(2, 4), (2, 4)], "num_of_kernel is of another layer of this name"),
     ],
