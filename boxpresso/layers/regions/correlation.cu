@@ -9,6 +9,7 @@ struct CorrelationGeometry {
   Real factor;  // 1, or 1 over the number of products of a sum
 };
 
+constexpr int FURTHEST = 1048576;  // of what a layer is given: no place that is looked for overflows an int
 constexpr int BESIDE = REGISTERS == 32 ? 9 : 3;  // displacements across that a thread sums together: they read the same pixels of a
 constexpr int VECTORS = COLUMNS == 1 ? 1 : REGISTERS == 32 ? 2 : 4;  // of columns, too
 

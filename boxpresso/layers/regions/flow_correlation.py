@@ -54,6 +54,10 @@ class FlowCorrelation(Layer, type="Correlation", param="correlation_param", bott
             self.need(p.HasField(name), f"correlation_param: {name} must be given")
         self.need(p.kernel_size % 2 == 1, f"correlation_param: kernel_size must be odd, got {p.kernel_size}")
         self.need(p.stride_1 and p.stride_2, "correlation_param: stride_1 and stride_2 must be at least 1, got 0")
+        most = self.kernels.constants["FURTHEST"]
+        for name in ("kernel_size", "max_displacement", "pad", "stride_1", "stride_2"):
+            value = getattr(p, name)
+            self.need(value <= most, f"correlation_param: {name} must be at most {most}, got {value}")
         self.need(p.correlation_type == p.MULTIPLY, "correlation_param: correlation_type: SUBTRACT is not supported")
         for name in ("do_abs", "single_direction"):
             self.need(not getattr(p, name), f"correlation_param: {name} is not supported; remove it")

@@ -64,6 +64,10 @@ def test_a_sum_may_be_more_than_float16_holds(device):
         ("kernel_size: 1", "max_displacement must be given"),
         ("max_displacement: 1", "kernel_size must be given"),
         ("kernel_size: 2 max_displacement: 1", "kernel_size must be odd, got 2"),
+        (
+            "kernel_size: 1 max_displacement: 2 pad: 2 stride_2: 536870912",
+            "stride_2 must be at most 1048576, got 536870912",
+        ),
         ("kernel_size: 1 max_displacement: 1 stride_2: 0", "must be at least 1"),
         ("kernel_size: 1 max_displacement: 5", "do not fit maps of 9 x 11"),
         ("kernel_size: 1 max_displacement: 1 correlation_type: SUBTRACT", "SUBTRACT is not supported"),
