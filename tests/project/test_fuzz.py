@@ -78,7 +78,7 @@ def test_some_layers_with_numbers_at_their_limits():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("minutes", ["0.5", pytest.param("2", marks=SWEEP)])
+@pytest.mark.parametrize("minutes", ["0.3", pytest.param("2", marks=SWEEP)])
 def test_more_layers_with_numbers_at_their_limits(minutes):
     assert run("--minutes", minutes, "--seed", "78", "--kind", "size").rstrip().endswith(" 0 findings")
 
