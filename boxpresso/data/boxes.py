@@ -94,12 +94,23 @@ def best(scores: np.ndarray, count: int = -1) -> np.ndarray:
     [1, 2, 3]
     """
     if not -1 < count < len(scores):
-        return (-scores).argsort(kind="stable")
+        return falling(scores).argsort(kind="stable")
     if count == 0:
         return np.zeros(0, np.intp)
     least = np.partition(scores, len(scores) - count)[len(scores) - count]
     candidates = np.flatnonzero(scores >= least)
-    return candidates[np.argsort(-scores[candidates], kind="stable")][:count]
+    return candidates[np.argsort(falling(scores[candidates]), kind="stable")][:count]
+
+
+def falling(scores: np.ndarray) -> np.ndarray:
+    """Numbers that rise where scores fall. Whole ones are complemented: the least has no negative, those without a sign none.
+
+    Examples
+    --------
+    >>> falling(np.array([1.5, -2.0])).tolist(), falling(np.array([0, 255], np.uint8)).tolist()
+    ([-1.5, 2.0], [255, 0])
+    """
+    return -scores if scores.dtype.kind == "f" else ~scores
 
 
 def match(boxes: np.ndarray, truth: np.ndarray, threshold: float | None) -> tuple[np.ndarray, np.ndarray]:

@@ -1,4 +1,5 @@
-// functions.h: exp, log, sin and what follows from them, with the same bits on every CPU: single additions, products and divisions
+// functions.h: exp, log, sin and what follows from them, for kernels on the host; `quick`, at the end, is for texts that need not be the
+// same everywhere. `same` has the same bits on every CPU: single additions, products and divisions
 // in double, each rounded as IEEE 754 says, in the order that the text has, and nothing of the C library that rounds. Those of
 // a float are the double's, rounded; docs/reproducible.md has the error of each. Loops over them become vectors.
 //

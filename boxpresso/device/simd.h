@@ -83,7 +83,7 @@ DEVICE void transpose(Columns* rows) {
 
 // Brings the cache line of an address near, which need not be one of this process's.
 DEVICE void soon(const void* line) { __builtin_prefetch(line); }
-// The same into the second cache, for a while that the first would not hold it.
+// Brings it into the second cache: for what is read after more than the first one holds.
 DEVICE void later(const void* line) { __builtin_prefetch(line, 0, 2); }
 
 // Writes a vector to memory without reading its line into the caches first; `to` is aligned to a whole vector.

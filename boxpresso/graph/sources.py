@@ -297,9 +297,8 @@ class Sources:
             return
         times = known // gcd(known, now)
         of = [name for name in self.made_of.get(bottom, ()) if not self.tops[name].certain]
-        if (
-            self.open(bottom) and inferred and len(shape) == 2 and dims[0] == shape[0]
-        ):  # features of as many as are needed
+        rows = inferred and len(shape) == 2 and dims[0] == shape[0]
+        if self.open(bottom) and rows:  # features, of as many as the dims part
             name, each = self.origin[bottom], known // shape[0]
             self.give(name, Top((shape[0], -(-shape[1] // each) * each), "numbers", False), blobs, changed)
         elif self.open(bottom) and not inferred:

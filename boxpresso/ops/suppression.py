@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from ..data.boxes import best
+from ..data.boxes import best, falling
 from ..device import Array, Device, Kernels
 from ..device.cuda import Cuda
 from ..device.foreign import borrowed
@@ -229,7 +229,7 @@ def on_host(
         stay = first[suppress.suppress_boxes(device, rows.take(first, 0), threshold, starts=None, **rule)]
     else:
         labels = arrays.real_values(classes, arrays.device_of(classes), "idxs")
-        order = np.lexsort((-values, labels))  # by class, within one best first
+        order = np.lexsort((falling(values), labels))  # by class, within one best first
         sorted_labels = labels[order]
         changes = (sorted_labels[1:] != sorted_labels[:-1]).nonzero()[0]
         starts = np.zeros(len(changes) + 2, np.int32)

@@ -654,6 +654,17 @@ def test_batched_nms_is_nms_of_each_class():
     assert (np.diff(scores[got]) <= 0).all()
 
 
+@pytest.mark.parametrize("dtype", ["u1", "u8", "i1", "i4", "?", "f4"])
+def test_scores_of_any_numbers(dtype):
+    """The least has no negative, and those without a sign have none."""
+    least, most = {"?": (0, 1), "f4": (-np.inf, np.inf)}.get(dtype) or (np.iinfo(dtype).min, np.iinfo(dtype).max)
+    boxes = np.array([[0, 0, 9, 9], [0, 0, 9, 8], [20, 20, 29, 29]], np.float32)
+    for scores, wanted in (([least, most, most], [1, 2]), ([most, least, least], [0, 2])):
+        given = np.array(scores, dtype)
+        assert ops.nms(boxes, given, 0.5).tolist() == wanted
+        assert ops.batched_nms(boxes, given, np.array([3, 3, 1]), 0.5).tolist() == wanted
+
+
 def test_nms_rotated():
     boxes = np.array([[0, 0, 10, 2, 0.5], [0, 0, 10, 2, 0.6], [0, 0, 10, 2, 2.0], [3.5, 1.9, 1, 1, 0]])
     scores = np.array([0.9, 0.8, 0.7, 0.6])

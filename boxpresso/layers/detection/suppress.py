@@ -85,7 +85,7 @@ def suppress_rows(
     count = boxes.shape[0]
     if not count:
         return np.zeros(0, np.intp)
-    most = count  # what fewer pairs take counts where all are compared at once
+    most = count  # the largest group is looked for where all pairs are compared at once alone
     if starts is not None and BITS[device.kind]:
         most = int(np.diff(np.asarray(starts)).max())
     empty: Callable[..., AnyArray] = np.empty if device.kind == "cpu" else device.empty
