@@ -31,7 +31,7 @@ class Memory:
 
     A net with a plan on the CPU has the blobs that the plan writes, the memory that its other values share, and packed
     weights; any other has all blobs, and gradients where it is trained. Layers tell what they keep by themselves
-    (`Layer.kept_bytes`, `Layer.shared_bytes`).
+    (`Layer.own_bytes`, `Layer.shared_bytes`).
 
     limit: the most that it may ask for; None is all the memory that this machine, or this container, has.
     """
@@ -155,7 +155,7 @@ class Memory:
 
     def take_kept(self, layer: Layer, bottom: Sequence[Blob], top: Sequence[Blob], backward: bool) -> None:
         """Counts what a layer keeps beside its blobs. backward: whether it goes backward too."""
-        own, shared = layer.kept_bytes(bottom, top, backward), layer.shared_bytes(bottom, top, backward)
+        own, shared = layer.own_bytes(bottom, top, backward), layer.shared_bytes(bottom, top, backward)
         known = self.layer_bytes.get(layer.name, 0)
         if own > known:
             self.check(layer, "scratch memory", own - known)

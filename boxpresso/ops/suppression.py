@@ -12,8 +12,9 @@ from ..device import Array, Device, Kernels
 from ..device.cuda import Cuda
 from ..device.foreign import borrowed
 from ..device.kernel import real_of
+from ..layers.core.scratch import Scratch
 from ..layers.detection import nms_choice, suppress
-from ..layers.detection.order import Order, Scratch, sortable
+from ..layers.detection.order import Order, sortable
 from ..proto.errors import BoxpressoError
 from . import arrays
 from .parameters import number
@@ -201,9 +202,10 @@ def on_device(
         words = borrowed(device, np.int32, (count * wide,), None, cast(Array, labels).address(False), labels)
         same = suppress.Labels(words, best.order, wide)
     least = suppress.least_overlap(threshold, rows.dtype, strict) if columns == 4 else threshold
+    rooms = suppress.rooms_of(device, (count, columns), rows.dtype, 1, count, suppress.MOST_WORDS)
     suppress.launch(
-        device, listed, device.table([0, count]), survivors, stay, least, -1, count, room, suppress.MOST_WORDS,
-        last=int(pixels), labels=same,
+        device, listed, device.table([0, count]), survivors, stay, least, -1, count, lambda name: room(name, *rooms[name]),
+        suppress.MOST_WORDS, last=int(pixels), labels=same,
     )  # fmt: skip
     number = int(np.asarray(stay)[0])
     results = arrays.Results(boxes, device)

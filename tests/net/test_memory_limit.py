@@ -290,7 +290,7 @@ def test_the_gradients_of_a_training_count():
         layer { name: "x" type: "Input" top: "x" input_param { shape { dim: 1 dim: 1000 } } }
         layer { name: "y" type: "InnerProduct" bottom: "x" top: "y" inner_product_param { num_output: 1000 } }"""
     net = Net(parse_net(text), device="cpu", phase="TRAIN")
-    ones = net.layer_dict["y"].kept_bytes(*[[net.blobs[name]] for name in "xy"], True)
+    ones = net.layer_dict["y"].own_bytes(*[[net.blobs[name]] for name in "xy"], True)
     assert net.memory.total == 4 * (2 * 1_001_000 + 2 * 1000 + 2 * 1000) + ones
     with pytest.raises(
         DeviceError, match=r"layer 'y': its gradient of a parameter of shape \(1000, 1000\) takes 3\.8 MB"

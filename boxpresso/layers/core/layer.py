@@ -24,6 +24,7 @@ from .filler import Fills, Seed
 from .gpu_lowering import AffineLast, ForwardLast, GpuLowering, OnLast
 from .lowering import Fusible, Lowering, Numbers, Pointwise
 from .numbers import too_large
+from .scratch import Scratch
 from .training import Link, Together
 from .traits import Trait, with_implied
 
@@ -145,6 +146,7 @@ class Layer:
     reads_top = False  # whether its backward reads the values of its first top
     # Room for these, of a layer that does, where a later layer works in place on the top.
     overwritten: Blob | None = None
+    with_diffs: Sequence[Blob] = ()  # Blobs of its own, no parameters, whose diffs a backward takes
 
     def __init_subclass__(
         cls,
@@ -238,6 +240,7 @@ class Layer:
         self.memory: Room | None = None  # that of the net that it is in
         self.net_blobs: Mapping[str, Blob] = {}  # those of the net that it is in, by name
         self.warned = False  # whether it has said that there is NaN
+        self.rooms = [Scratch(device)]  # its own, then those of what chooses rows for it
 
     @property
     def rng(self) -> np.random.Generator:
@@ -248,6 +251,27 @@ class Layer:
     def rng(self, rng: np.random.Generator) -> None:
         self.fills.settle()
         self.fills.made = rng
+
+    def scratch(self, name: str, shape: Sequence[int], dtype: Any = None, *, backward: bool = False) -> None:
+        """In reshape: asks for memory to work in beside blobs, which `room` gives; what a net needs is the sum.
+
+        Parameters
+        ----------
+        name
+            Asked for again, the name has another shape.
+        shape
+            Of the array.
+        dtype
+            Of the array; None: the layer's.
+        backward
+            Whether a backward alone needs it.
+        """
+        self.rooms[0].ask(name, shape, dtype or self.dtype, backward)
+
+    def room(self, name: str) -> AnyArray:
+        """The array of that name, which reshape has asked for. It is made here first, and stays until another shape is asked
+        for. What it holds is undefined at first."""
+        return self.rooms[0][name]
 
     # What a layer's author writes
 
@@ -389,10 +413,9 @@ class Layer:
         """Which bottom's numbers a pass looks at before it launches, and what does; None: none, for these shapes and limits."""
         return None
 
-    def kept_bytes(self, bottom: Sequence[Blob], top: Sequence[Blob], backward: bool) -> int:
-        """The bytes of the arrays that this layer keeps beside its bottoms, tops and parameters, told before they are made.
-
-        A layer that makes arrays in forward or backward overrides it and adds them.
+    def own_bytes(self, bottom: Sequence[Blob], top: Sequence[Blob], backward: bool) -> int:
+        """The bytes that this layer keeps beside its bottoms, tops and parameters: of what reshape asked for, made or not yet,
+        and of the Blobs, arrays and layers that are its attributes.
 
         Parameters
         ----------
@@ -400,27 +423,25 @@ class Layer:
             The Blobs, whose shapes are those of the last reshape.
         backward
             Whether it will go backward too.
-
-        Returns
-        -------
-        int
-            Those of the Blobs and arrays that are its attributes.
         """
         seen: set[object] = {b._data for b in (*bottom, *top, *self.blobs)}
-        total = 0
+        seen.update(id(array) for room in self.rooms for array in room.arrays.values())
+        total = sum(room.nbytes(backward) for room in self.rooms)
         for name, value in vars(self).items():
-            if name in ("net_blobs", "blobs", "given_anchors"):
+            if name in ("net_blobs", "blobs", "given_anchors", "with_diffs"):
                 continue
             for each in (
                 value.values() if isinstance(value, dict) else value if type(value) in (list, tuple) else (value,)
             ):
-                if isinstance(each, Blob) and each._data not in seen:
+                if isinstance(each, Layer):
+                    total += each.own_bytes((*bottom, *top), (), backward)
+                elif isinstance(each, Blob) and each._data not in seen:
                     seen.add(each._data)
                     total += each.count * each.dtype.itemsize
                 elif isinstance(each, (np.ndarray, Array)) and id(each) not in seen:
                     seen.add(id(each))
                     total += each.nbytes
-        return total
+        return total + sum(blob.count * blob.dtype.itemsize for blob in self.with_diffs if backward)
 
     def shared_bytes(self, bottom: Sequence[Blob], top: Sequence[Blob], backward: bool) -> int:
         """The bytes of the memory that it shares with other layers that run in the same thread, and of arrays that it lets go

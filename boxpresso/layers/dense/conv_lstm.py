@@ -148,6 +148,7 @@ class ConvLSTM(
         one = Blob((1, *shape[1:]), self.dtype, self.device)
         self.hidden_parts = Blob((), self.dtype, self.device)
         self.pre = Blob((self.steps, self.sequences, 4 * self.size, *self.maps), self.dtype, self.device)
+        self.with_diffs = [self.pre]
         index = 0
         for convolution, inputs, biased, fillers, x in (
             (self.of_x, channels, False, self.fillers[:1], bottom[0]),
@@ -202,15 +203,12 @@ class ConvLSTM(
                 array.fill(0)
         self.series = [self.device.empty((steps + 1, *state[1:]), self.dtype) for _ in range(2)]
         self.state, self.each = state, prod(state[2:])
+        for i in range(2):
+            self.scratch(f"gradient of state {i}", state, backward=True)
         self.wide = self.each if self.per_map else prod(self.maps)
 
     def expects(self, index: int, first: tuple[int, ...]) -> tuple[int, ...] | None:
         return first[:2] if index == 1 and len(first) > 2 else None
-
-    def kept_bytes(self, bottom: Sequence[Blob], top: Sequence[Blob], backward: bool) -> int:
-        own = super().kept_bytes(bottom, top, backward)
-        gradients = self.pre.count * self.dtype.itemsize + sum(array.nbytes for array in self.last)
-        return own + (gradients if backward else 0)
 
     def shared_bytes(self, bottom: Sequence[Blob], top: Sequence[Blob], backward: bool) -> int:
         inner = [(self.of_h, self.previous, self.pre), (self.step_of_h, self.previous, self.hidden_parts)]
@@ -256,7 +254,7 @@ class ConvLSTM(
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         self.need(not propagate_down[1], "cont has no gradient; set propagate_down: false for bottom 1")
         cont, cell, pre_diff = bottom[1].data, self.series[1], self.pre.diff
-        carried = [self.device.empty(self.state, self.dtype) for _ in range(2)]
+        carried = [self.room(f"gradient of state {i}") for i in range(2)]
         for i, array in enumerate(carried):
             if self.exposed:
                 array[...] = top[1 + i].diff

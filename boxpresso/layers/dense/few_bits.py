@@ -29,7 +29,17 @@ class FewBits(Layer):
         )
         self.need(min([p.data_scale, *p.weight_scale], default=1) > 0, "data_scale and weight_scale must be above 0")
         self.rounded = [self.device.empty(blob.shape, self.dtype) for blob in self.blobs]
-        self.inputs: list[AnyArray] = []
+
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
+        super().reshape(bottom, top)
+        if self.rounds_inputs:
+            for i, blob in enumerate(bottom):
+                self.scratch(f"input {i}", blob.shape)
+
+    @property
+    def rounds_inputs(self) -> bool:
+        """Whether bottoms are computed with as numbers of few bits."""
+        return not self.powers and (self.phase == "TEST" or bool(self.q.int8_term))
 
     @staticmethod
     def first(values: Sequence[int], default: int) -> int:
@@ -75,17 +85,14 @@ class FewBits(Layer):
     def input_of(self, index: int, blob: Blob) -> AnyArray:
         """A bottom as it is computed with."""
         p = self.q
-        if self.powers or (self.phase == "TRAIN" and not p.int8_term):
+        if not self.rounds_inputs:
             return blob.data
-        while len(self.inputs) <= index:
-            self.inputs.append(self.device.empty((0,), self.dtype))
-        if self.inputs[index].shape != blob.shape:
-            self.inputs[index] = self.device.empty(blob.shape, self.dtype)
+        rounded = self.room(f"input {index}")
         if p.int8_term:
-            self.round(blob.data, self.inputs[index], p.data_scale, -128, 127)
+            self.round(blob.data, rounded, p.data_scale, -128, 127)
         else:
-            self.fix(blob.data, self.inputs[index], p.bw_layer_in, self.first(p.fl_layer_in, 16))
-        return self.inputs[index]
+            self.fix(blob.data, rounded, p.bw_layer_in, self.first(p.fl_layer_in, 16))
+        return rounded
 
     def finish(self, top: Blob) -> None:
         """Rounds a top at TEST, where its program does."""

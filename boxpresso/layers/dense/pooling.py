@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...device import AnyArray, Blob, Kernels
+from ...device import Blob, Kernels
 from ...proto import LayerParameter
 from ..core import Layer, Trait
 from ..core.gpu_lowering import OnLast
@@ -186,7 +186,9 @@ class Pooling(
         self.wide = self.kernel[1] > WIDE or out == [1, 1]
         self.per_chunk = min(out[1], max(1, (self.kernels.constants["SPAN"] - self.kernel[1]) // self.stride[1] + 1))
         self.chunks = -(-out[1] // self.per_chunk)
-        self.mask: AnyArray | None = None
+        if self.method in ("MAX", "STOCHASTIC"):
+            in_forward = self.method == "STOCHASTIC" or len(top) > 1 or self.dilated
+            self.scratch("places", top[0].shape, np.int32, backward=not in_forward)
 
     def windows(self, size: int, kernel: int, stride: int, pad: int) -> int:
         """How many windows an axis has."""
@@ -201,7 +203,7 @@ class Pooling(
         elif self.method == "STOCHASTIC":
             self.pass_number = (self.pass_number + 1) % 2**32
             train = int(self.phase == "TRAIN")
-            kernels.stochastic(self.out_rows, x, y, self.places(top), self.pool, train, self.key, self.pass_number)
+            kernels.stochastic(self.out_rows, x, y, self.room("places"), self.pool, train, self.key, self.pass_number)
         elif self.method == "RCM":
             self.row_kernels.row_column_forward(top[0].count, x, y, self.pool)
         elif self.wide:
@@ -211,12 +213,12 @@ class Pooling(
             run(self.out_rows * self.chunks, x, y, self.pool, self.chunks, self.per_chunk)
         if len(top) > 1:
             if not self.dilated:
-                kernels.max_mask(self.out_rows, x, self.places(top), self.pool)
-            kernels.mask_as_top(top[1].count, self.places(top), top[1].data)
+                kernels.max_mask(self.out_rows, x, self.room("places"), self.pool)
+            kernels.mask_as_top(top[1].count, self.room("places"), top[1].data)
 
     def dilated_forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         if self.method == "MAX":
-            args = bottom[0].data, top[0].data, self.places(top)
+            args = bottom[0].data, top[0].data, self.room("places")
             self.dilated_kernels.dilated_max(top[0].count, *args, self.taps)
         else:
             self.dilated_kernels.dilated_mean(top[0].count, bottom[0].data, top[0].data, self.taps)
@@ -241,24 +243,14 @@ class Pooling(
     def lower_last(self, bottom: list[Blob], top: list[Blob]) -> OnLast | None:
         return PoolLast(self) if self.method in ("MAX", "AVE") and not self.dilated else None
 
-    def places(self, top: list[Blob]) -> AnyArray:
-        """Room for the place of each window's pick."""
-        if self.mask is None:
-            self.mask = self.device.empty(top[0].shape, np.int32)
-        return self.mask
-
-    def kept_bytes(self, bottom: Sequence[Blob], top: Sequence[Blob], backward: bool) -> int:
-        picks = self.method == "STOCHASTIC" or (self.method == "MAX" and (backward or len(top) > 1))
-        return super().kept_bytes(bottom, top, backward) + (4 * top[0].count if picks and self.mask is None else 0)
-
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         if not propagate_down[0]:
             return
         diff, bottom_diff = top[0].diff, bottom[0].diff
         if self.dilated:
             if self.method == "MAX":  # the mask, found again: a plan's forward may have left none
-                self.dilated_kernels.dilated_max(top[0].count, bottom[0].data, None, self.places(top), self.taps)
-            mask = self.places(top) if self.method == "MAX" else None
+                self.dilated_kernels.dilated_max(top[0].count, bottom[0].data, None, self.room("places"), self.taps)
+            mask = self.room("places") if self.method == "MAX" else None
             self.dilated_kernels.dilated_diff(bottom[0].count, diff, mask, bottom_diff, self.taps)
             return
         if self.method == "AVE":
@@ -268,7 +260,7 @@ class Pooling(
             self.row_kernels.row_column_backward(bottom[0].count, bottom[0].data, diff, bottom_diff, self.pool)
             return
         if self.method == "MAX":  # sought again, so that a net which only runs forward does not store it
-            self.kernels.max_mask(self.out_rows, bottom[0].data, self.places(top), self.pool)
+            self.kernels.max_mask(self.out_rows, bottom[0].data, self.room("places"), self.pool)
         else:
             self.need(self.phase == "TRAIN", "STOCHASTIC has a gradient in phase TRAIN only")
-        self.kernels.mask_backward(self.rows, diff, self.places(top), bottom_diff, self.pool)
+        self.kernels.mask_backward(self.rows, diff, self.room("places"), bottom_diff, self.pool)

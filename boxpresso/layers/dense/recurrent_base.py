@@ -126,13 +126,14 @@ class Recurrent(Layer, traits=Trait.RUNS_ONCE):
         self.previous = self.device.empty((steps, count, self.size), self.dtype)  # first states that steps go on from
         self.series = [self.device.empty((steps + 1, count, self.size), self.dtype) for _ in range(self.states)]
         self.ones = self.device.table(np.ones(max(1, self.rows)), self.dtype)
+        for i in range(self.states):
+            self.scratch(f"gradient of state {i}", state, backward=True)
+        self.scratch("gradient of pre", self.pre.shape, backward=True)
+        if self.static:
+            self.scratch("static", (count, self.gates * self.size))
 
     def expects(self, index: int, first: tuple[int, ...]) -> tuple[int, ...] | None:
         return first[:2] if index == 1 and len(first) > 2 else None
-
-    def kept_bytes(self, bottom: Sequence[Blob], top: Sequence[Blob], backward: bool) -> int:
-        own = super().kept_bytes(bottom, top, backward)
-        return own + (self.pre.nbytes + sum(array.nbytes for array in self.last) if backward else 0)
 
     def at(self, array: AnyArray, t: int) -> AnyArray:
         """Step `t` of an array (T, N, width)."""
@@ -147,7 +148,7 @@ class Recurrent(Layer, traits=Trait.RUNS_ONCE):
             self.device.part(series, 0, first.shape)[...] = first
         static = None
         if self.static:
-            static, inputs = self.device.empty((self.sequences, wide), self.dtype), self.blobs[2].shape[1]
+            static, inputs = self.room("static"), self.blobs[2].shape[1]
             self.gemm(False, True, self.sequences, wide, inputs, 1, bottom[2].data, self.blobs[2].data, 0, static)
         self.shared_kernels.begin(self.rows, self.blobs[self.bias_index].data, static, self.pre, wide, self.sequences)
         self.gemm(False, True, self.rows, wide, self.blobs[0].shape[1], 1, x, self.blobs[0].data, 1, self.pre)
@@ -172,13 +173,13 @@ class Recurrent(Layer, traits=Trait.RUNS_ONCE):
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         self.need(not propagate_down[1], "cont has no gradient; set propagate_down: false for bottom 1")
-        wide, carried = self.gates * self.size, [self.device.empty(a.shape, self.dtype) for a in self.last]
+        wide, carried = self.gates * self.size, [self.room(f"gradient of state {i}") for i in range(self.states)]
         for i, array in enumerate(carried):
             if self.exposed:
                 array[...] = top[1 + i].diff
             else:
                 array.fill(0)
-        pre_diff = self.device.empty(self.pre.shape, self.dtype)
+        pre_diff = self.room("gradient of pre")
         diffs, hidden, cont = self.output_diffs(top[0]), self.blobs[self.hidden_index], bottom[1].data
         for t in reversed(range(self.steps)):
             now, going_on = self.at(pre_diff, t), self.at_cont(cont, t)
@@ -200,7 +201,7 @@ class Recurrent(Layer, traits=Trait.RUNS_ONCE):
         if propagate_down[0]:
             self.from_weights(0, pre_diff, bottom[0].diff, self.rows)
         if self.static and (propagate_down[2] or self.param_propagate_down[2]):
-            together = self.device.empty((self.sequences, pre_diff.shape[-1]), self.dtype)
+            together = self.room("static")
             self.shared_kernels.over_time(together.size, pre_diff, together, self.steps)
             if self.sequences:
                 self.weight_diff(2, together, bottom[2].data, self.sequences)

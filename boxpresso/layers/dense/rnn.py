@@ -80,6 +80,8 @@ class RNN(Recurrent, type="RNN", param="recurrent_param", bottoms=(2, 4), tops=(
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         super().reshape(bottom, top)
         self.values = self.device.empty(top[0].shape, self.dtype)  # the outputs: a layer in place may change the top
+        for name in ("gradient of states", "gradient of sums"):
+            self.scratch(name, top[0].shape, backward=True)
 
     def step(self, t: int, pre: AnyArray, cont: AnyArray) -> None:
         self.kernels.rnn_forward(pre.size, pre, self.at(self.series[0], t + 1))
@@ -97,8 +99,7 @@ class RNN(Recurrent, type="RNN", param="recurrent_param", bottoms=(2, 4), tops=(
         top.data[...] = self.values
 
     def output_diffs(self, top: Blob) -> AnyArray:
-        diff: AnyArray = self.device.empty(top.shape, self.dtype)
-        sums_diff = self.device.empty(top.shape, self.dtype)
+        diff, sums_diff = self.room("gradient of states"), self.room("gradient of sums")
         self.kernels.rnn_backward(top.count, self.values, top.diff, None, sums_diff)
         if self.rows:
             self.weight_diff(self.out_index, sums_diff, self.states_after(), self.rows)

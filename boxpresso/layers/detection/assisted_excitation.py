@@ -70,6 +70,7 @@ class AssistedExcitation(Layer, type="AssistedExcitation", param="python_param",
         )
         self.mask_shape, self.area = (images, *size), size[0] * size[1]
         top[0].reshape(*bottom[0].shape)
+        self.scratch("mask", (images * self.area,))
 
     def mask(self, truth: np.ndarray, alpha: float) -> np.ndarray:
         """alpha inside the true boxes, 0 outside, (N, H, W)."""
@@ -92,10 +93,9 @@ class AssistedExcitation(Layer, type="AssistedExcitation", param="python_param",
         alpha = float(sine_cosine(turn * np.pi / 2)[1]) if train and turn < 1 else 0.0
         self.pass_number += 1
         table = self.mask(np.asarray(bottom[1].data).astype(np.float64), alpha)
-        self.table = self.device.table(table.reshape(-1), self.dtype)
-        self.kernels.excite(
-            top[0].count, bottom[0].data, bottom[2].data, self.table, top[0].data, self.channels, self.area
-        )
+        mask = self.room("mask")
+        mask[...] = table.reshape(-1)
+        self.kernels.excite(top[0].count, bottom[0].data, bottom[2].data, mask, top[0].data, self.channels, self.area)
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         self.need(not propagate_down[1], "true boxes have no gradient; set propagate_down: false for bottom 1")
@@ -103,7 +103,7 @@ class AssistedExcitation(Layer, type="AssistedExcitation", param="python_param",
             bottom[0].diff[...] = top[0].diff
         if propagate_down[2]:
             self.kernels.excite_backward(
-                bottom[2].count, top[0].diff, self.table, bottom[2].diff, self.channels, self.area
+                bottom[2].count, top[0].diff, self.room("mask"), bottom[2].diff, self.channels, self.area
             )
 
     def allow_force_backward(self, index: int) -> bool:

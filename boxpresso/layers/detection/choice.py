@@ -10,8 +10,9 @@ import numpy as np
 from ...device import AnyArray, Blob
 from ..core import Layer, doubt
 from ..core.places import numbers_at
+from ..core.scratch import Scratch
 from . import order, suppress
-from .order import Order, Scratch, sortable, starts_of
+from .order import Order, sortable, starts_of
 
 WHOLE = 2**20  # bytes of rows up to which they are copied to the host together with their number
 
@@ -33,6 +34,7 @@ class Choice:
     def __init__(self, layer: Layer) -> None:
         self.layer, self.device, self.dtype = layer, layer.device, layer.dtype
         self.scratch = Scratch(layer.device)
+        layer.rooms.append(self.scratch)
 
     def count_rows(self, groups: int, items: int, rows: int, tail: int = 1) -> None:
         """Sets `rows`, or 0 where there are no items. Raises LayerError for more than kernels can count.
@@ -64,45 +66,50 @@ class Choice:
             So many items of a group have one box.
         """
         count, columns = best.groups * best.most, boxes.shape[1]
-        listed, turned = self.lists(best, columns, boxes.dtype)
+        listed, turned = self.scratch["listed"], self.scratch["turned"] if columns == 5 else None
         order.kernels.on(self.device).order_listed(
             count, boxes, best.order, best.start, listed, turned, best.items // share, best.most, columns, share
         )
         return listed, listed if turned is None else turned
 
-    def lists(self, best: Order, columns: int, dtype: Any) -> tuple[AnyArray, AnyArray | None]:
-        """The arrays of `listed`; the second is rotated boxes'."""
-        shape = best.groups * best.most, columns
-        return self.scratch("listed", shape, dtype), self.scratch("turned", shape, dtype) if columns == 5 else None
+    def reserve(self, best: Order, columns: int, dtype: Any, eta: float = 1.0) -> None:
+        """In reshape: asks for what `listed`, `stay`, `starts` and `taken` work in, of boxes of so many numbers.
 
-    def reserve(self, best: Order, boxes: AnyArray) -> None:
-        """In reshape: makes the arrays of `stay` and `taken` on the CPU, where memory is counted before it is used."""
-        if self.device.kind == "cpu":
-            count, groups = boxes.shape[0], best.groups
-            for name, size in (("kept", count), ("stay", groups), ("taken", groups), ("out", groups + 1)):
-                self.scratch(name, (size,))
-            self.scratch("numbers", (suppress.kernels.constants["ROOM"] * count,), boxes.dtype)
+        Parameters
+        ----------
+        eta
+            As `suppress.launch` has it.
+        """
+        shape, groups = (best.groups * best.most, columns), best.groups
+        for name in ("listed", "turned")[: 1 + (columns == 5)]:
+            self.scratch.ask(name, shape, dtype)
+        for name, size in (("kept", shape[0]), ("stay", groups), ("taken", groups), ("out", groups + 1)):
+            self.scratch.ask(name, (size,), np.int32)
+        for name, room in suppress.rooms_of(
+            self.device, shape, dtype, groups, best.most, suppress.KEPT_WORDS, eta
+        ).items():
+            self.scratch.ask(name, *room)
 
     def stay(
         self, best: Order, boxes: AnyArray, threshold: float, limit: int = -1, **rule: Any
     ) -> tuple[AnyArray, AnyArray]:
         """Launches suppression of the listed boxes, and gives what suppress.launch writes: which stay, and how many."""
-        survivors, stay = self.scratch("kept", (boxes.shape[0],)), self.scratch("stay", (best.groups,))
+        survivors, stay = self.scratch["kept"], self.scratch["stay"]
         suppress.launch(
-            self.device, boxes, best.start, survivors, stay, threshold, limit, best.most, self.scratch, suppress.KEPT_WORDS,
-            **rule,
+            self.device, boxes, best.start, survivors, stay, threshold, limit, best.most, self.scratch.__getitem__,
+            suppress.KEPT_WORDS, **rule,
         )  # fmt: skip
         return survivors, stay
 
     def starts(self, sizes: AnyArray) -> AnyArray:
         """Launches what finds where the rows of each group start."""
-        out = self.scratch("out", (sizes.shape[0] + 1,))
+        out = self.scratch["out"]
         starts_of(self.device, sizes, out)
         return out
 
     def taken(self, best: Order, survivors: AnyArray, stay: AnyArray, labels: int, keep: int) -> AnyArray:
         """Launches what finds where the rows of each group start, of which an image of `labels` groups has `keep`; -1: all."""
-        taken = self.scratch("taken", (best.groups,))
+        taken = self.scratch["taken"]
         lists = best.best, survivors, best.start, stay, taken, labels, keep
         if best.in_tiles:
             order.kernels.on(self.device).order_taken(best.groups, *lists)
@@ -161,8 +168,7 @@ class RegionChoice(Choice):
         if self.rows:
             self.best = Order(self.scratch, images, items, self.most, self.dtype)
             self.boxes = self.scratch("boxes", (images * items, self.columns), self.dtype)
-            listed, turned = self.lists(self.best, self.columns, self.dtype)
-            self.reserve(self.best, listed if turned is None else turned)
+            self.reserve(self.best, self.columns, self.dtype)
         return self.rows > 0
 
     def choose(

@@ -83,7 +83,3 @@ class ChoosingBy(Choosing, Generic[Kind]):
     def most_rows(self, bottom: Sequence[Blob]) -> int:
         choice = self.choice
         return choice.rows + choice.tail if choice is not None and choice.rows else 0
-
-    def kept_bytes(self, bottom: Sequence[Blob], top: Sequence[Blob], backward: bool) -> int:
-        own = super().kept_bytes(bottom, top, backward)
-        return own + (self.choice.scratch.nbytes if self.choice is not None else 0)

@@ -51,7 +51,7 @@ class DetectionChoice(Choice):
             return
         self.best = Order(self.scratch, self.groups, priors, self.top_k, self.dtype)
         self.boxes = self.scratch("boxes", (self.groups * self.best.most, 4), self.dtype)
-        self.reserve(self.best, self.boxes)
+        self.reserve(self.best, 4, self.dtype, p.nms_param.eta)
         self.heads = kernels.struct(
             "Heads", batch=batch, priors=priors, labels=labels, background=p.background_label_id,
             loc_labels=1 if p.share_location else labels, size=4 + corners, most=self.best.most, rows=self.rows,

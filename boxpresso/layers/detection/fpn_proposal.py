@@ -120,6 +120,7 @@ class FPNProposal(
         if self.outputs:
             self.by_level = self.by_level or LevelChoice(self, self.outputs, self.trailing)
             self.by_level.reshape(self.choice.rows)
+            self.choice.scratch.ask("regions", (self.choice.rows + 1, 5), self.dtype)
 
     def shape(self, top: Sequence[Blob], rows: int) -> None:
         for blob in top:
@@ -134,7 +135,7 @@ class FPNProposal(
             self.shape(top, choice.rows + 1)
             choice.launch(scores, offsets, info, top[0].data, None)
         else:
-            regions = choice.scratch("regions", (choice.rows + 1, 5), self.dtype)
+            regions = choice.scratch["regions"]
             choice.launch(scores, offsets, info, regions, None)
             levels.launch(regions, choice.count, top)
         return True
@@ -157,10 +158,6 @@ class FPNProposal(
     def most_rows(self, bottom: Sequence[Blob]) -> int:
         choice = self.by_level or self.choice
         return choice.rows + choice.tail if choice is not None and choice.rows else 0
-
-    def kept_bytes(self, bottom: Sequence[Blob], top: Sequence[Blob], backward: bool) -> int:
-        own = super().kept_bytes(bottom, top, backward)
-        return own + sum(each.scratch.nbytes for each in (self.choice, self.by_level) if each is not None)
 
 
 class PyramidRegions(Choosing, type="PyramidRegions", bottoms=1, tops=(2, None)):
@@ -229,10 +226,6 @@ class PyramidRegions(Choosing, type="PyramidRegions", bottoms=1, tops=(2, None))
     def forward_empty(self, bottom: list[Blob], top: list[Blob]) -> None:
         assert self.by_level is not None
         self.by_level.empty(top)
-
-    def kept_bytes(self, bottom: Sequence[Blob], top: Sequence[Blob], backward: bool) -> int:
-        own = super().kept_bytes(bottom, top, backward)
-        return own + (self.by_level.scratch.nbytes if self.by_level is not None else 0)
 
     def most_rows(self, bottom: Sequence[Blob]) -> int:
         choice = self.by_level

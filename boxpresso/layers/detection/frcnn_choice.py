@@ -48,10 +48,10 @@ class FrcnnChoice(Choice):
             "Regions", rows=count, columns=columns, classes=classes, boxes=boxes, most=count, all=rows,
             mean=self.deviation.mean.tolist(), std=self.deviation.std.tolist(),
         )  # fmt: skip
-        listed, scratch = classes * count, self.scratch
+        scratch = self.scratch
         self.best = Order(scratch, classes, count, -1, self.dtype)
-        self.boxes, self.foreign = scratch("listed", (listed, 4), np.float64), scratch("foreign", (1,))
-        self.reserve(self.best, self.boxes)
+        self.reserve(self.best, 4, np.float64)
+        self.boxes, self.foreign = scratch["listed"], scratch("foreign", (1,))
 
     def launch(self, bottom: list[Blob], top: Blob) -> None:
         """Launches all. The top has its rows then, and behind the last that there can be what `finish` reads."""

@@ -86,6 +86,11 @@ class MNCProposal(
         )  # fmt: skip
         self.anchors, self.stride = anchors_of(self, bottom, s), s["feat_stride"]
 
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
+        super().reshape(bottom, top)
+        assert self.choice is not None
+        self.choice.scratch.ask("numbers of boxes", (self.choice.rows,), np.int32)
+
     def shape(self, top: Sequence[Blob], rows: int) -> None:
         for blob, shape in zip(top, ((rows, 5), (1, rows))):
             blob.reshape(*shape)
@@ -94,7 +99,7 @@ class MNCProposal(
         scores, offsets, info = bottom
         self.shape(top, choice.rows + 1)
         best, survivors, out = choice.launch([scores], [offsets], info, top[0].data, None)
-        self.taken = choice.scratch("taken", (choice.rows,))
+        self.taken = choice.scratch["numbers of boxes"]
         proposal_choice.kernels.on(self.device).proposal_numbers(
             choice.rows, best.order, survivors, out, self.taken, top[1].data if len(top) > 1 else None
         )

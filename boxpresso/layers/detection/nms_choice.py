@@ -44,7 +44,10 @@ class NMSChoice(Choice):
         if scored or self.turned:
             self.listed_boxes = self.scratch("listed", (count, columns), self.dtype)
         self.survivors, self.one = self.scratch("kept", (count,)), self.scratch("stay", (1,))
-        self.scratch("numbers", (suppress.kernels.constants["ROOM"] * count,), self.dtype)
+        for name, room in suppress.rooms_of(
+            self.device, (count, columns), self.dtype, 1, count, suppress.KEPT_WORDS
+        ).items():
+            self.scratch.ask(name, *room)
         self.count, self.columns = count, columns
         self.starts_of_all = self.device.table(np.array([0, count]))
         self.least = self.threshold if columns == 5 else suppress.least_overlap(self.threshold, self.dtype)
@@ -52,7 +55,7 @@ class NMSChoice(Choice):
     def launch(self, bottom: list[Blob], top: Blob) -> None:
         """Launches all. The top has its rows then, and behind the last that there can be their number."""
         top.reshape(self.rows + 1)
-        device, scratch, bound, count = self.device, self.scratch, kernels.on(self.device), self.count
+        device, bound, count = self.device, kernels.on(self.device), self.count
         boxes, order, best = bottom[0].data, None, self.best
         if best is not None:
             bound.nms_values(count, bottom[1].data, best.values, best.room)
@@ -65,8 +68,8 @@ class NMSChoice(Choice):
             bound.nms_listed(count * self.columns, boxes, order, listed, self.columns, *steps)
         survivors, stay = self.survivors, self.one
         suppress.launch(
-            device, listed, self.starts_of_all, survivors, stay, self.least, self.rows, count, scratch, suppress.KEPT_WORDS,
-            last=1,
+            device, listed, self.starts_of_all, survivors, stay, self.least, self.rows, count, self.scratch.__getitem__,
+            suppress.KEPT_WORDS, last=1,
         )  # fmt: skip
         bound.nms_rows(self.rows, order, survivors, stay, top.data, self.rows)
 

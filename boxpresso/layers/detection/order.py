@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from ...device import AnyArray, Device, Kernels
+from ..core.scratch import Scratch
 
 MOST_ITEMS = 2**30  # places of items, that kernels count
 MOST_ROWS = 2**24  # a number of rows is told as a Real, which is exact up to here
@@ -17,26 +15,6 @@ ALL = 2**31 - 1  # no limit
 kernels = Kernels(Path(__file__).with_name("order.cu"))
 by_thread = Kernels(Path(__file__).with_name("order.cpp"))
 IN_TILES = {"cpu": False, "cuda": True}  # whether many blocks sort a group, tile by tile, or one thread all of it
-
-
-class Scratch:
-    """Arrays that the kernels of a layer work in, kept from one forward to the next: a graph finds them where they were."""
-
-    def __init__(self, device: Device) -> None:
-        self.device = device
-        self.arrays: dict[str, AnyArray] = {}
-
-    @property
-    def nbytes(self) -> int:
-        """Of all of them."""
-        return sum(array.nbytes for array in self.arrays.values())
-
-    def __call__(self, name: str, shape: Sequence[int], dtype: Any = np.int32) -> AnyArray:
-        """The array of that name; a new one where the shape is another than before. What it holds is undefined."""
-        known = self.arrays.get(name)
-        if known is None or known.shape != tuple(shape):
-            self.arrays[name] = known = self.device.empty(tuple(shape), dtype)
-        return known
 
 
 class Order:

@@ -190,24 +190,24 @@ class PriorBox(Layer, type="PriorBox", param="prior_box_param", bottoms=2, tops=
         self.need(image_height * image_width > 0, f"bottom 1, the image, is empty: its shape is {bottom[1].shape}")
         self.wanted = height, width, int(image_height), int(image_width)
         top[0].reshape(1, 2, height * width * self.count * 4)
+        self.scratch("priors", top[0].shape)
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         if self.priors_of != self.wanted:
             height, width, image_height, image_width = self.wanted
             step_y, step_x = self.step or (image_height / height, image_width / width)
-            self.priors = self.device.empty(top[0].shape, self.dtype)
-            half, p = top[0].count // 2, self.param.prior_box_param
+            priors, half, p = self.room("priors"), top[0].count // 2, self.param.prior_box_param
             size = self.dense(p, self.box_sizes(p), step_y)
             cells = self.kernels.struct(
                 "Cells", sizes=self.count, columns=width, offset=p.offset, step_x=step_x, step_y=step_y,
                 image_width=image_width, image_height=image_height, clip=p.clip,
             )  # fmt: skip
             self.kernels.prior_box_forward(
-                half // 4, self.device.part(self.priors, 0, (half,)), self.device.part(self.priors, half, (half,)),
+                half // 4, self.device.part(priors, 0, (half,)), self.device.part(priors, half, (half,)),
                 self.device.table(size, self.dtype), self.variance, cells,
             )  # fmt: skip
             self.priors_of = self.wanted
-        top[0].data[...] = self.priors
+        top[0].data[...] = self.room("priors")
 
     def lower(self, bottom: list[Blob], top: list[Blob]) -> Lowering | None:
         return Constant()

@@ -11,7 +11,7 @@ from ...device import AnyArray, Blob, Kernels
 from ..core.places import number_at
 from . import order as ordered
 from .choosing import Choosing
-from .order import MOST_ROWS, Order, Scratch
+from .order import MOST_ROWS, Order
 
 
 class ScaleRoute(Choosing, type="ScaleRoute", param="scale_route_param", bottoms=(1, None), tops=(1, None)):
@@ -74,7 +74,7 @@ class ScaleRoute(Choosing, type="ScaleRoute", param="scale_route_param", bottoms
             np.sqrt(self.low * self.high) if both else self.low or (256.0 if self.high == np.inf else self.high)
         )
         self.need(self.middle > 0, f"high_scale must be above 0, got {self.high}")
-        self.taken, self.scratch = np.zeros(0, np.intp), Scratch(self.device)
+        self.taken = np.zeros(0, np.intp)
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         rows = bottom[0].shape[:1]
@@ -91,8 +91,10 @@ class ScaleRoute(Choosing, type="ScaleRoute", param="scale_route_param", bottoms
             f"{self.rows} regions are more than can be counted, {MOST_ROWS}: give fewer at a time",
         )
         if self.rows:
-            self.best = Order(self.scratch, 1, self.rows, -1, self.dtype)
-            self.taken, self.count = self.scratch("taken", (self.rows,)), self.scratch("count", (1,))
+            self.best = Order(self.rooms[0], 1, self.rows, -1, self.dtype)
+            self.scratch("taken", (self.rows,), np.int32)
+            self.scratch("count", (1,), np.int32)
+            self.taken, self.count = self.room("taken"), self.room("count")
 
     def forward_launch(self, bottom: list[Blob], top: list[Blob]) -> bool:
         if not self.rows:
@@ -123,9 +125,6 @@ class ScaleRoute(Choosing, type="ScaleRoute", param="scale_route_param", bottoms
 
     def most_rows(self, bottom: Sequence[Blob]) -> int:
         return self.rows + 1
-
-    def kept_bytes(self, bottom: Sequence[Blob], top: Sequence[Blob], backward: bool) -> int:
-        return self.scratch.nbytes
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         taken = np.asarray(self.taken)[: top[0].shape[0]]

@@ -162,7 +162,7 @@ class SegAccuracy(Layer, type="SegAccuracy", param="seg_accuracy_param", bottoms
         self.need(bottom[1].shape == (images, 1, *size), f"labels must be {(images, 1, *size)}, got {bottom[1].shape}")
         top[0].reshape(1, 1, 1, 3)
 
-    def kept_bytes(self, bottom: Sequence[Blob], top: Sequence[Blob], backward: bool) -> int:
+    def shared_bytes(self, bottom: Sequence[Blob], top: Sequence[Blob], backward: bool) -> int:
         return 8 * 4 * bottom[0].shape[1] ** 2  # the table of classes by classes, of all and of this batch
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,7 +16,7 @@ BITS = {"cpu": False, "cuda": True}  # whether all pairs of boxes are compared a
 MOST_WORDS = 2**26  # of 32 bits each for the pairs; more boxes are compared with those that stay, chunk by chunk
 KEPT_WORDS = 2**24  # the same, where their memory is kept from one forward to the next
 
-Room = Callable[[str, tuple[int, ...], Any], AnyArray]  # makes an array to work in, of a name, a shape and a dtype
+Rooms = Mapping[str, tuple[tuple[int, ...], Any]]  # arrays to work in: their shape and dtype by name
 
 kernels = Kernels(Path(__file__).with_name("suppress.cu"), UNFUSED)
 TILE = dict.fromkeys(
@@ -90,12 +90,26 @@ def suppress_rows(
         most = int(np.diff(np.asarray(starts)).max())
     empty: Callable[..., AnyArray] = np.empty if device.kind == "cpu" else device.empty
     survivors, table = empty((count,), np.int32), device.table([0, count] if starts is None else starts)
+    rooms = rooms_of(device, boxes.shape, boxes.dtype, len(table) - 1, most, MOST_WORDS, eta)
     launch(
-        device, boxes, table, survivors, None, threshold, limit, most, lambda _, *a: empty(*a), MOST_WORDS,
+        device, boxes, table, survivors, None, threshold, limit, most, lambda name: empty(*rooms[name]), MOST_WORDS,
         last=last, eta=eta, above=above,
     )  # fmt: skip
     indices = np.asarray(survivors)
     return indices[indices >= 0].astype(np.intp)
+
+
+def rooms_of(
+    device: Device, boxes: tuple[int, ...], dtype: Any, groups: int, most: int, most_words: int, eta: float = 1.0
+) -> Rooms:
+    """What `launch` works in, for boxes of a shape and dtype in so many groups; the rest is as there."""
+    (count, columns), bits, across = boxes, BITS[device.kind] and eta == 1, -(-most // 32)
+    if bits and across * count <= most_words:
+        words = ((across * count,), np.int32), ((groups, across), np.int32), ((groups,), np.int32)
+        return dict(zip(("words", "gone", "stayed"), words))
+    if columns == 5 or bits:
+        return {}
+    return {"numbers": ((kernels.constants["ROOM"] * count,), dtype)}
 
 
 def launch(
@@ -107,7 +121,7 @@ def launch(
     threshold: float,
     limit: int,
     most: int,
-    room: Room,
+    room: Callable[[str], AnyArray],
     most_words: int,
     *,
     last: int = 0,
@@ -126,7 +140,7 @@ def launch(
     stay : (groups,) of int32, how many stay; or None.
     most : at most so many boxes are in a group.
     labels : of boxes that are compared by the bits of all pairs, as `compares_pairs` says; None: one for all.
-    room : makes the arrays to work in.
+    room : gives the arrays to work in, those of `rooms_of`, by name; "stayed" where `stay` is None.
     most_words : of pairs, at most; more boxes are compared with those that stay.
     last : of upright boxes, what is added to widths and heights.
     eta : of upright boxes, the threshold is multiplied by it each time one stays, while it is above 0.5 (SSD's adaptive
@@ -138,14 +152,14 @@ def launch(
     rotated, bits, across = columns == 5, BITS[device.kind] and eta == 1, -(-most // 32)
     limit = count if limit < 0 else limit
     if bits and across * count <= most_words:
-        words, gone = room("words", (across * count,), np.int32), room("gone", (groups, across), np.int32)
+        words, gone = room("words"), room("gone")
         same = labels or Labels(None, None, 0)
         if rotated:
             bound.suppress_rotated_words(words.size, boxes, starts, words, count, groups, threshold, *same)
         else:
             bound.suppress_words(words.size, boxes, starts, words, count, groups, last, threshold, int(above), *same)
         tile = TILE[device.kind]
-        stay = room("stayed", (groups,), np.int32) if stay is None and across > tile else stay
+        stay = room("stayed") if stay is None and across > tile else stay
         for begin in range(0, max(across, 1), tile):
             end = min(begin + tile, across)
             bound.suppress_chosen(groups, words, starts, gone, survivors, stay, limit, count, across, begin, end)
@@ -159,8 +173,9 @@ def launch(
     elif bits:
         bound.suppress_chunks(groups, boxes, starts, survivors, stay, limit, last, threshold, int(above))
     else:
-        numbers = room("numbers", (kernels.constants["ROOM"] * count,), boxes.dtype)
-        bound.suppress_upright(groups, boxes, starts, numbers, survivors, stay, limit, last, threshold, eta, int(above))
+        bound.suppress_upright(
+            groups, boxes, starts, room("numbers"), survivors, stay, limit, last, threshold, eta, int(above)
+        )
 
 
 def compares_pairs(device: Device, count: int, most: int, most_words: int) -> bool:

@@ -73,7 +73,7 @@ class YoloChoice(Choice):
         self.best = Order(scratch, images, items, most, self.dtype, counted=True)
         self.boxes = scratch("boxes", (images * self.places, 4), self.dtype)
         self.labels = scratch("labels", (images, self.places)) if self.exclusive else None
-        self.reserve(self.best, self.lists(self.best, 4, self.dtype)[0])
+        self.reserve(self.best, 4, self.dtype)
 
     def launch(self, bottom: Sequence[Blob], top: Blob) -> None:
         """Launches all. The top has its rows then, and behind the last that there can be what `finish` reads."""

@@ -77,13 +77,13 @@ class LRN(Layer, type="LRN", param="lrn_param", bottoms=1, tops=1, traits=Trait.
         self.across = p.norm_region == p.ACROSS_CHANNELS
         self.half, self.beta, self.k = p.local_size // 2, p.beta, p.k if self.across else 1.0
         self.by = p.alpha / (p.local_size if self.across else p.local_size**2)
-        self.scale, self.ratio = Blob((), self.dtype, self.device), Blob((), self.dtype, self.device)
+        self.scale = Blob((), self.dtype, self.device)
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         images, channels, height, width = self.axes(bottom[0], 4)
         top[0].reshape(*bottom[0].shape)
         self.scale.reshape(*bottom[0].shape)
-        self.ratio.reshape(*bottom[0].shape)
+        self.scratch("ratio", bottom[0].shape, backward=True)
         if self.across:
             pieces = -(-height * width // self.kernels.constants["PIECE"])
             self.blocks = images * pieces
@@ -91,10 +91,6 @@ class LRN(Layer, type="LRN", param="lrn_param", bottoms=1, tops=1, traits=Trait.
         else:
             half = min(self.half, max(height, width))  # beyond the image there is nothing
             self.blocks, self.shape = images * channels * height, (height, width, half)
-
-    def kept_bytes(self, bottom: Sequence[Blob], top: Sequence[Blob], backward: bool) -> int:
-        unused = 0 if backward else self.ratio.count * self.dtype.itemsize
-        return super().kept_bytes(bottom, top, backward) - unused
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         x, scale = bottom[0].data, self.scale.data
@@ -110,7 +106,7 @@ class LRN(Layer, type="LRN", param="lrn_param", bottoms=1, tops=1, traits=Trait.
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         if not propagate_down[0]:
             return
-        x, scale, diff, ratio = bottom[0].data, self.scale.data, top[0].diff, self.ratio.data
+        x, scale, diff, ratio = bottom[0].data, self.scale.data, top[0].diff, self.room("ratio")
         self.kernels.ratios(bottom[0].count, x, scale, diff, ratio, self.beta)
         gradient = self.kernels.across_backward if self.across else self.kernels.within_backward
         gradient(self.blocks, x, scale, diff, ratio, bottom[0].diff, *self.shape, self.by, self.beta)

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
-
-import numpy as np
 
 from ...device import AnyArray, Blob, Kernels
 from .listed import Listed
@@ -42,23 +39,17 @@ class AlignRotated(Listed):
         self.geometry = self.rotated.struct(
             "GridGeometry", **self.fields, sampling_ratio=self.ratio, aligned=self.aligned
         )
-
-    def room(self, name: str, pixels: int, together: int = 1) -> AnyArray:
-        """Room for slabs of so many pixels: on the CPU `together` for each worker, which stay in its core's caches."""
-        slabs = self.batch * -(-self.slabs // together)
-        at_once = min(self.device.workers, slabs) if self.device.kind == "cpu" else slabs
-        return self.scratch(name, (at_once * together, pixels, self.slab))
-
-    def take_scratch(self, bottom: Sequence[Blob], backward: bool) -> None:
-        area = self.size[0] * self.size[1]
-        if self.device.kind == "cpu":
-            self.room("features", area + 1, self.slabs_together)
+        area, cpu, together = self.size[0] * self.size[1], self.device.kind == "cpu", self.slabs_together
+        at_once = self.batch * -(-self.slabs // together)
+        at_once = together * (min(self.device.workers, at_once) if cpu else at_once)
+        if cpu:  # `together` for each worker, which stay in its core's caches
+            self.scratch("features", (at_once, area + 1, self.slab))
+        self.scratch("packed", (self.batch * self.slabs, area + 1, self.slab), backward=cpu)
+        if self.tiled:
+            self.ask_lists()
         else:
-            self.scratch("packed", (self.batch * self.slabs, area + 1, self.slab))
-        if backward and self.tiled:
-            self.lists_room()
-        elif backward:
-            self.room("sums", area + self.rotated.constants["APART"], self.slabs_together)
+            self.scratch("sums", (at_once, area + self.rotated.constants["APART"], self.slab), backward=True)
+        self.scratch("parts", (self.slabs, self.regions, 5), backward=True)
 
     @property
     def slabs_together(self) -> int:
@@ -71,8 +62,7 @@ class AlignRotated(Listed):
 
     def pack(self, features: AnyArray) -> AnyArray:
         """The features in slabs, with a pixel of zeros behind each."""
-        area = self.size[0] * self.size[1]
-        packed = self.scratch("packed", (self.batch * self.slabs, area + 1, self.slab))
+        packed = self.room("packed")
         self.pack_slabs(features, packed, 1)
         return packed
 
@@ -83,7 +73,7 @@ class AlignRotated(Listed):
             pooled.fill(0)
             return
         cpu, together = self.device.kind == "cpu", self.slabs_together
-        room = self.room("features", self.size[0] * self.size[1] + 1, together) if cpu else self.pack(features)
+        room = self.room("features") if cpu else self.pack(features)
         parts = 1 if cpu else self.regions
         groups = room.shape[0] // together if cpu else self.batch * -(-self.slabs // together)
         self.rotated.align_rotated_forward(
@@ -97,8 +87,7 @@ class AlignRotated(Listed):
         if self.tiled:
             self.to_tiles(pooled_diff, rows, diff, orientations)
             return
-        together = self.slabs_together
-        room = self.room("sums", self.size[0] * self.size[1] + self.rotated.constants["APART"], together)
+        together, room = self.slabs_together, self.room("sums")
         self.rotated.align_rotated_backward(
             room.shape[0] // together, pooled_diff, room, self.by_place(rows), rows, diff, together, self.clockwise,
             self.geometry,
@@ -112,7 +101,7 @@ class AlignRotated(Listed):
         """The features' gradient from lists of each tile's samples, and of tiles whose lists have no room slab by slab."""
         if diff.size == 0:
             return
-        boxes, g = self.scratch("boxes", (self.regions, 5), np.int32), self.geometry
+        boxes, g = self.room("boxes"), self.geometry
         self.rotated.align_rotated_boxes(self.regions, rows, boxes, self.clockwise, g)
         tiles, lists = self.tiles(boxes, self.by_place(rows))
         packed_diff, heads, entries, most = listed = self.lists_room()
@@ -142,7 +131,7 @@ class AlignRotated(Listed):
         if self.batch == 0:
             diff.fill(0)
             return
-        parts = self.scratch("parts", (self.slabs, self.regions, 5))
+        parts = self.room("parts")
         self.rotated.align_rotated_moves(
             self.slabs * self.regions, self.pack(features), pooled_diff, rows, parts, self.clockwise, self.geometry
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from ...device import AnyArray, Blob, Kernels
+from ...device import Blob, Kernels
 from ...device.kernel import real_of
 from ..core import Trait
 from ..core.param_str import settings
@@ -58,7 +58,6 @@ class CornerPool(RegionLayer, type="CornerPool", param="python_param", bottoms=1
         mode = settings(self, {"mode": ""})["mode"]
         self.need(mode in MODES, f"mode must be one of {', '.join(MODES)}, got {mode!r}")
         self.mode, self.real = MODES[mode], real_of(self.dtype)
-        self.arrays: dict[str, AnyArray] = {}
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         *planes, height, width = self.axes(bottom[0], 4, "bottom 0")
@@ -66,6 +65,8 @@ class CornerPool(RegionLayer, type="CornerPool", param="python_param", bottoms=1
         self.planes = prod(planes)
         self.geometry = self.kernels.struct("Lines", height=height, width=width, vertical=vertical, reverse=reverse)
         top[0].reshape(*bottom[0].shape)
+        self.ask_sums(bottom[0].shape)
+        self.scratch("room", (self.planes, width), backward=True)
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.kernels.corner_pool_forward(self.planes, bottom[0].data, top[0].data, self.geometry)
@@ -73,8 +74,9 @@ class CornerPool(RegionLayer, type="CornerPool", param="python_param", bottoms=1
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         if propagate_down[0]:
             sums = self.sums_of(bottom[0].diff)
-            room = self.scratch("room", (self.planes, bottom[0].shape[3]))
-            self.kernels.corner_pool_backward(self.planes, bottom[0].data, top[0].diff, sums, room, self.geometry)
+            self.kernels.corner_pool_backward(
+                self.planes, bottom[0].data, top[0].diff, sums, self.room("room"), self.geometry
+            )
             if sums is not bottom[0].diff:
                 self.narrow(sums, bottom[0].diff)
 

@@ -96,6 +96,8 @@ class CropAndResize(
         self.need(count == self.regions, f"{self.regions} boxes need as many images, got {bottom[2].shape}")
         top[0].reshape(self.regions, self.channels, *self.pooled)
         self.shape_lists()
+        if not self.batch * self.channels * self.size[0] * self.size[1]:
+            self.scratch("outside", top[0].shape)
         self.order = self.device.table(np.arange(self.regions))
         self.samples = self.kernels.struct("CropGeometry", nearest=self.nearest, outside=self.outside)
 
@@ -123,14 +125,14 @@ class CropAndResize(
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         if not self.batch * self.channels * self.size[0] * self.size[1]:
-            outside = self.scratch("outside", top[0].shape)
+            outside = self.room("outside")
             outside.fill(self.outside)
             self.narrow(outside, top[0].data)
             return
         self.indices = bottom[2].data
         self.gather(bottom[0].data, self.widened(bottom[1].data), top[0].data)
         if self.outside:  # else it is what bins without pixels have
-            head, _, index, _ = self.by_bin
+            head, _, index, _ = self.lists()
             self.kernels.crop_resize_outside(self.regions, head, index, top[0].data, self.samples, self.geometry)
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -41,43 +40,26 @@ class DeformPoolingLayer(ListedBoth):
             )
         top[0].reshape(self.regions, self.channels, *self.pooled)
         self.geometry = self.kernels.struct("GridGeometry", **self.fields, sampling_ratio=self.ratio, aligned=True)
-
-    def take_scratch(self, bottom: Sequence[Blob], backward: bool) -> None:
-        self.packed_room() if self.packed else self.forward_room()
-        if backward and self.tiled:
-            self.tile_room()
-            self.both_room(len(bottom) > 2)
-        elif backward:
-            self.slab_room()
-
-    def forward_room(self) -> AnyArray:
-        """Room for some slabs, each with the bins of a region, for each worker."""
-        together = self.slabs.constants["TOGETHER"]
-        at_once = min(self.device.workers, self.batch * -(-self.channel_slabs // together))
-        pixels = together * (self.size[0] * self.size[1] + self.bins)
-        return self.scratch("slabs", (at_once, pixels, self.slabs.constants["SLAB"]))
-
-    def slab_room(self) -> AnyArray:
-        """Room for the gradients by slabs, for each worker."""
-        slab = self.slabs.constants["SLAB"]
-        at_once = min(self.device.workers, self.batch * -(-self.channels // slab))
-        return self.scratch("room", (at_once, 2 * self.size[0] * self.size[1] + 4 * self.bins, slab))
-
-    def tile_room(self) -> tuple[AnyArray, AnyArray]:
-        """Room for where the bins lie, and for which of them touch each tile."""
-        constants = self.listed.constants
-        tiles = self.batch * math.prod(-(-size // constants["TILE_SIDE"]) for size in self.size)
-        places = self.scratch("places", (self.regions, self.bins, 4))
-        return places, self.scratch("marks", (tiles, self.regions, -(-self.bins // constants["MARKED"])), np.int32)
+        of, area, slabs = self.slabs.constants, self.size[0] * self.size[1], self.batch * self.channel_slabs
+        if self.packed:
+            self.scratch("packed", (slabs, area, of["SLAB"]))
+        else:  # some slabs for each worker, each with the bins of a region
+            together = of["TOGETHER"]
+            at_once = min(self.device.workers, self.batch * -(-self.channel_slabs // together))
+            self.scratch("slabs", (at_once, together * (area + self.bins), of["SLAB"]))
+        if self.tiled:  # where the bins lie, and which of them touch each tile
+            self.ask_lists(len(bottom) > 2)
+            words = -(-self.bins // self.listed.constants["MARKED"])
+            self.scratch("places", (self.regions, self.bins, 4), backward=True)
+            self.scratch("marks", (self.tile_count, self.regions, words), np.int32, backward=True)
+        else:
+            self.scratch("room", (min(self.device.workers, slabs), 2 * area + 4 * self.bins, of["SLAB"]), backward=True)
+            if len(bottom) > 2:
+                self.scratch("parts", (self.channel_slabs, self.regions, self.bins, 3), backward=True)
 
     def most_entries(self) -> int | None:
         """One for a pixel that a bin's samples have."""
         return 4 * self.regions * self.bins * self.ratio**2 if self.ratio > 0 else None
-
-    def packed_room(self) -> AnyArray:
-        """Room for the features in slabs."""
-        slab = self.slabs.constants["SLAB"]
-        return self.scratch("packed", (self.batch * self.channel_slabs, self.size[0] * self.size[1], slab))
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         regions = self.check_grids(bottom[1].data, False)
@@ -86,14 +68,14 @@ class DeformPoolingLayer(ListedBoth):
             top[0].data.fill(0)
             return
         if self.packed:
-            slabs = self.packed_room()
+            slabs = self.room("packed")
             self.pack_slabs(bottom[0].data, slabs)
             blocks = self.channel_slabs * self.regions
             self.kernels.deform_roi_forward(
                 blocks, slabs, regions, offset, mask, top[0].data, self.gamma, self.geometry
             )
             return
-        room = self.forward_room()
+        room = self.room("slabs")
         self.slabs.deform_roi_slabs_forward(
             room.shape[0], bottom[0].data, self.by_place(bottom[1].data), regions, offset, mask, room, top[0].data,
             self.gamma, self.geometry,
@@ -117,11 +99,10 @@ class DeformPoolingLayer(ListedBoth):
         moves = offset_diff is not None or mask_diff is not None
         if not moves and (diff is None or diff.size == 0):
             return
-        places, marks = self.tile_room()
-        boxes = self.scratch("boxes", (self.regions, 5), np.int32)
+        places, marks, boxes = self.room("places"), self.room("marks"), self.room("boxes")
         self.listed.deform_roi_boxes(self.regions, regions, offset, boxes, places, self.gamma, self.geometry)
         tiles, lists = self.tiles(boxes, first_numbers(self.device, self.regions))
-        room = self.both_room(moves)
+        room = self.lists_room(moves)
         self.listed.deform_roi_count(tiles, lists, places, marks, room.heads, room.totals, self.geometry)
         self.listed.deform_roi_prepare(
             self.prepare_blocks(tiles), top_diff, lists, marks, places, mask, room.packed_diff, room.heads, room.totals,
@@ -165,9 +146,9 @@ class DeformPoolingLayer(ListedBoth):
     ) -> None:  # fmt: skip
         """The gradients that are not None, by slabs."""
         features, regions, offset, mask = self.four(bottom, "data")
-        count, room = -(-self.channels // self.slabs.constants["SLAB"]), self.slab_room()
+        room = self.room("room")
         moves = offset_diff is not None or mask_diff is not None
-        parts = self.scratch("parts", (count, self.regions, self.bins, 3)) if moves else None
+        parts = self.room("parts") if moves else None
         self.slabs.deform_roi_slabs_backward(
             room.shape[0], top_diff, features, self.by_place(bottom[1].data), regions, offset, mask, room, diff, parts,
             self.gamma, self.geometry,

@@ -78,7 +78,6 @@ class MultiScaleDeformableAttention(
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.real = real_of(self.dtype)
-        self.arrays: dict[str, AnyArray] = {}
         self.known: bytes | None = None  # the levels that the tables are of
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
@@ -109,6 +108,15 @@ class MultiScaleDeformableAttention(
             batch, heads, depth, queries, levels, samples
         )  # fmt: skip
         top[0].reshape(batch, queries, heads * depth)
+        self.scratch("levels", (3 * levels,), np.int32)
+        self.scratch("levels of samples", (3 * heads * samples,), np.int32)
+        self.scratch("zeros", (depth,), self.dtype)  # the channels of a pixel that is not there
+        if samples > self.kernels.constants["SAMPLES"]:
+            self.scratch("sums", top[0].shape)
+        self.ask_sums(bottom[0].shape)
+        if self.real != self.dtype:
+            for name, blob in zip(("of places", "of weights"), bottom[3:]):
+                self.scratch(name, blob.shape, backward=True)
 
     def read_levels(self, bottom: list[Blob]) -> None:
         """The levels as the kernels take them: `rows` (L, 3), `table` (3, M L P) for each sample."""
@@ -127,16 +135,10 @@ class MultiScaleDeformableAttention(
         apart = all(ends[a] <= rows[b, 2] for a, b in pairwise(order))
         self.need(apart, f"levels (height, width, first pixel) {rows.tolist()} overlap each other")
         points = self.samples // max(self.levels, 1)
-        self.rows = self.device.table(rows.astype(np.int32).reshape(-1))
-        self.table = self.device.table(
-            np.tile(np.repeat(rows.T.astype(np.int32), points, 1), (1, self.heads)).reshape(-1)
-        )
+        self.rows, self.table = self.room("levels"), self.room("levels of samples")
+        self.rows[...] = rows.astype(np.int32).reshape(-1)
+        self.table[...] = np.tile(np.repeat(rows.T.astype(np.int32), points, 1), (1, self.heads)).reshape(-1)
         self.known = rows.tobytes()
-
-    @property
-    def zeros(self) -> AnyArray:
-        """The channels of a pixel that is not there."""
-        return self.scratch("zeros", (self.depth,), self.dtype)
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.read_levels(bottom)
@@ -144,10 +146,10 @@ class MultiScaleDeformableAttention(
             top[0].data.fill(0)
         elif self.depth:
             many = self.samples > self.kernels.constants["SAMPLES"]
-            sums = self.scratch("sums", top[0].shape) if many else None
+            sums = self.room("sums") if many else None
             where, weights = (self.widened(b.data) for b in bottom[3:])
             self.kernels.deformable_attention_forward(
-                self.batch * self.queries, bottom[0].data, self.table, where, weights, self.zeros, sums, top[0].data,
+                self.batch * self.queries, bottom[0].data, self.table, where, weights, self.room("zeros"), sums, top[0].data,
                 self.geometry,
             )  # fmt: skip
 
@@ -173,7 +175,7 @@ class MultiScaleDeformableAttention(
     ) -> None:
         """The gradients of the places and of the weights."""
         diffs = [
-            None if not asked else b.diff if self.real == self.dtype else self.scratch(name, b.shape)
+            None if not asked else b.diff if self.real == self.dtype else self.room(name)
             for name, b, asked in zip(("of places", "of weights"), bottom[3:], propagate_down[3:])
         ]
         if not self.depth or not self.pixels:
@@ -182,7 +184,7 @@ class MultiScaleDeformableAttention(
                     diff.fill(0)
         else:
             self.kernels.deformable_attention_moves(
-                self.batch * self.queries, bottom[0].data, self.table, where, weights, self.zeros, top[0].diff, *diffs,
+                self.batch * self.queries, bottom[0].data, self.table, where, weights, self.room("zeros"), top[0].diff, *diffs,
                 self.geometry,
             )  # fmt: skip
         for diff, blob in zip(diffs, bottom[3:]):

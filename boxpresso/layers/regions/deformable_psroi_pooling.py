@@ -119,6 +119,10 @@ class DeformablePSROIPooling(
             )
         for blob in top:
             blob.reshape(self.regions, self.output_dim, *self.pooled)
+        if self.tiled:
+            self.ask_tiles()
+        if self.moved:
+            self.scratch("slopes", (*top[0].shape, 2), backward=True)
         self.geometry = self.kernels.struct(
             "PartGeometry", regions=self.regions, batch=self.batch, height=self.size[0], width=self.size[1],
             output_dim=self.output_dim, group=self.group, pooled=self.pooled[0], part=self.part, samples=self.samples,
@@ -147,7 +151,7 @@ class DeformablePSROIPooling(
         planes, move = self.batch * self.channels, bottom[2].data if self.moved else None
         regions = self.check_work(bottom[1].data)
         if propagate_down[0] and self.tiled:
-            boxes = self.scratch("boxes", (self.regions, 5), np.int32)
+            boxes = self.room("boxes")
             self.kernels.deformable_psroi_pooling_boxes(2 * self.regions, regions, move, boxes, self.geometry)
             tiles, lists = self.tiles(boxes, self.by_place(regions))
             self.kernels.deformable_psroi_pooling_backward_tiles(
@@ -159,7 +163,7 @@ class DeformablePSROIPooling(
                 planes, top[0].diff, regions, move, self.sums_of(diff), diff, self.geometry
             )
         if len(bottom) > 2 and propagate_down[2] and self.moved:
-            slopes = self.scratch("slopes", (*top[0].shape, 2))
+            slopes = self.room("slopes")
             blocks, together = self.parts(self.bins_of_channel, alone=True)
             self.kernels.deformable_psroi_pooling_slopes(
                 blocks, top[0].diff, bottom[0].data, regions, move, slopes, together, self.geometry

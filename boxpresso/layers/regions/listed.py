@@ -21,13 +21,13 @@ class Listed(RegionLayer):
     sums = Kernels("listed_add.cu")
     # Whether the lists of a tile follow those of the tile before it; else each tile has room for as many as any other.
     together = False
+    most_of_list = 0  # entries that a list has room for
     with_tables = False  # whether a number of each region, and of each tile, stands behind where lists begin
     # Bytes of the lists for each of the maps' gradient, where the host does not know how many samples there are.
     adaptive_share = 0.5
 
-    def lists_room(self) -> tuple[AnyArray, AnyArray, AnyArray, int]:
-        """Room for gradients of bins with the channels last and a row of zeros, and for the lists of tiles: where those of each
-        pixel begin, what they are, and how many entries there is room for: of a tile, or `together` of all (see listed.h).
+    def ask_lists(self) -> int:
+        """In reshape: for `lists_room`; how many entries there is room for: of a tile, or `together` of all (see listed.h).
 
         With a fixed grid all tiles together have room for as many as there can be; a tile alone for four times what tiles have
         on average if no sample lies off the map and each has four pixels of its own. At most, lists have twice the bytes of the
@@ -35,8 +35,9 @@ class Listed(RegionLayer):
         """
         of = self.sums.constants
         slabs, side = -(-self.channels // of["SLAB"]), of["TILE_SIDE"]
-        padded, tiles = slabs * of["SLAB"], self.batch * math.prod(-(-size // side) for size in self.size)
+        padded, tiles = slabs * of["SLAB"], self.tile_count
         bins, lists = self.regions * math.prod(self.pooled), 1 if self.together else max(tiles, 1)
+        self.ask_tiles()
         most = padded * side**2 * tiles
         if self.ratio <= 0:
             most = int(most * self.adaptive_share / 2)
@@ -48,10 +49,17 @@ class Listed(RegionLayer):
             if not self.together:
                 most = min(most, max(FEW_ENTRIES, 4 * -(-self.sample_pixels // lists)))
         most -= most % of["GROUP"]
-        packed_diff = self.scratch("given", (bins + 1, padded))
+        self.scratch("given", (bins + 1, padded), backward=True)
         behind = self.regions + tiles if self.with_tables else 0
-        heads = self.scratch("heads", (tiles * (of["LIST_HEAD"] + self.together) + behind,), np.int32)
-        return packed_diff, heads, self.scratch("entries", (lists * most, 2)), most
+        self.scratch("heads", (tiles * (of["LIST_HEAD"] + self.together) + behind,), np.int32, backward=True)
+        self.scratch("entries", (lists * most, 2), backward=True)
+        self.most_of_list = most
+        return lists * most
+
+    def lists_room(self) -> tuple[AnyArray, AnyArray, AnyArray, int]:
+        """Room for gradients of bins with the channels last and a row of zeros, and for the lists of tiles: where those of each
+        pixel begin, what they are, and how many entries there is room for."""
+        return self.room("given"), self.room("heads"), self.room("entries"), self.most_of_list
 
     @property
     def sample_pixels(self) -> int:

@@ -36,17 +36,19 @@ class ListedBoth(RegionLayer):
     listed: Kernels  # of subclasses: what counts and puts the entries
     both = Kernels("listed_both.cu")
     adds = Kernels("listed_add.cu")
+    most, whole = 0, False  # of Lists, since reshape
     list_share = 2.0  # bytes of all lists for each of the gradients of maps and top, at most
 
     def most_entries(self) -> int | None:
         """How many entries there are at most; None where that depends on the regions."""
         raise NotImplementedError
 
-    def both_room(self, products: bool) -> Lists:
-        """Room for lists, and for `products` where the gradient of more than the maps is asked for."""
+    def ask_lists(self, products: bool) -> None:
+        """In reshape: for `lists_room`; products: whether more than the maps may have a gradient."""
         of = self.both.constants
         slabs, side = -(-self.channels // of["SLAB"]), of["TILE_SIDE"]
-        padded, tiles = slabs * of["SLAB"], self.batch * math.prod(-(-size // side) for size in self.size)
+        padded, tiles = slabs * of["SLAB"], self.tile_count
+        self.ask_tiles()
         bins, known = self.regions * math.prod(self.pooled), self.most_entries()
         numbers = (tiles * side**2 + bins) * padded  # of both gradients; an entry takes two
         most = min(int(numbers * self.list_share / 2), listed.MOST_ENTRIES)
@@ -55,15 +57,20 @@ class ListedBoth(RegionLayer):
         if bins * padded >= listed.MOST_PLACED:
             most = 0
         groups = -(-self.channels // of["BOTH_CHANNELS"])
+        for name, shape in (("packed_diff", (bins, padded)), ("entries", (most, 2)), ("products", (groups, most))):
+            if name != "products" or products:
+                self.scratch(name, shape, backward=True)
+        self.scratch("heads", (tiles, of["LIST_HEAD"]), np.int32, backward=True)
+        self.scratch("totals", (tiles,), np.int32, backward=True)
+        self.most, self.whole = most, known is not None and most >= known
+
+    def lists_room(self, products: bool) -> Lists:
+        """Room for lists, and for `products` where the gradient of more than the maps is asked for."""
+        room = self.room
         return Lists(
-            self.scratch("packed_diff", (bins, padded)),
-            self.scratch("heads", (tiles, of["LIST_HEAD"]), np.int32),
-            self.scratch("totals", (tiles,), np.int32),
-            self.scratch("entries", (most, 2)),
-            self.scratch("products", (groups, most)) if products else None,
-            most,
-            known is not None and most >= known,
-        )
+            room("packed_diff"), room("heads"), room("totals"), room("entries"), room("products") if products else None,
+            self.most, self.whole,
+        )  # fmt: skip
 
     def walk_lists(
         self,

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from ...device import AnyArray, Kernels
-from .region_base import KERNELS, RegionLayer
+from .region_base import RegionLayer
 
 MAXIMA = Kernels(Path(__file__).with_name("maxima.cu"))
 
@@ -16,15 +16,17 @@ MAXIMA = Kernels(Path(__file__).with_name("maxima.cu"))
 class Marked(RegionLayer):
     """A layer whose gradient goes to where the maximum of each bin lies in each channel."""
 
-    def marks(self) -> AnyArray:
-        """Room for the marks of each tile: a bit for each bin of the regions in its list."""
-        tiles = self.batch * math.prod(-(-size // KERNELS.constants["TILE_SIDE"]) for size in self.size)
+    def ask_marks(self, numbers: int) -> None:
+        """In reshape: for the marks of each tile, a bit for each bin of the regions in its list, and for the gradient of
+        the top (`ask_slabs_of_top`)."""
+        self.ask_tiles()
+        self.ask_slabs_of_top(numbers)
         words = -(-math.prod(self.pooled) // MAXIMA.constants["MARKED"])
-        return self.scratch("marks", (tiles, self.regions, words), np.int32)
+        self.scratch("marks", (self.tile_count, self.regions, words), np.int32, backward=True)
 
     def mark_bins(self, tiles: int, lists: AnyArray, bins: AnyArray) -> AnyArray:
         """The marks of a table of bins (bins.h); lists: those of the tiles."""
-        marks = self.marks()
+        marks = self.room("marks")
         MAXIMA.on(self.device).maxima_marks(tiles, lists, bins, marks, *self.pooled, *self.size)
         return marks
 

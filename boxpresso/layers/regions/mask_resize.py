@@ -66,7 +66,7 @@ class MaskResize(Separable, type="MaskResize", param="mask_resize_param", bottom
         self.shape_lists()
         if self.listed_for != (self.batch, *self.size):
             self.region = self.device.table([[0, 0, 0, size[1], size[0]]], self.real)
-            self.kernels.roi_warping_lists(1, self.region, *self.by_bin, 0, self.geometry)
+            self.kernels.roi_warping_lists(1, self.region, *self.lists(), 0, self.geometry)
             self.listed_for = self.batch, *self.size
 
     def entries(self, size: int, bins: int) -> int:

@@ -89,6 +89,7 @@ class MultiScaleROIAlign(
         self.need(np.isfinite(self.canonical[1]), f"canonical_level must be a number, got {self.canonical[1]}")
         self.rows = [Blob((0, 5), bottom[-1].dtype, self.device) for _ in self.scales]
         self.parts = [Blob((), self.dtype, self.device) for _ in self.scales]
+        self.with_diffs = [*self.rows, *self.parts]
         self.one_level = [self.level(i, bottom) for i in range(count)]
         real = self.dtype == bottom[-1].dtype and self.dtype.itemsize >= 4  # the host looks at numbers of 16 bits
         self.at_once = AT_ONCE[self.device.kind] and real
@@ -112,16 +113,9 @@ class MultiScaleROIAlign(
                 f"all levels must be (B, C, H, W) with one B and C; the first is {bottom[0].shape}, one is {blob.shape}",
             )
         top[0].reshape(self.regions, self.channels, *self.pooled)
-
-    def kept_bytes(self, bottom: Sequence[Blob], top: Sequence[Blob], backward: bool) -> int:
-        """As if each region were on the first level, with the lists of all of them: which is where depends on the data. On
-        a GPU each level has lists of all regions."""
         self.rows[0].reshape(self.regions, 5)
-        parts, total = [self.rows[0], self.parts[0]], 0
-        for i, layer in enumerate(self.one_level if self.at_once else self.one_level[:1]):
-            layer.reshape([bottom[i], self.rows[0]], [self.parts[0]])
-            total += layer.kept_bytes([bottom[i], self.rows[0]], [self.parts[0]], backward)
-        return total + (1 + backward) * sum(blob.count * blob.dtype.itemsize for blob in parts)
+        for blob, layer in zip(bottom, self.one_level):  # as if all regions were on each: which are, forward knows
+            layer.reshape([blob, self.rows[0]], [self.parts[0]])
 
     def by_level(self, bottom: list[Blob]) -> list[np.ndarray]:
         """The numbers of each level's regions; fills and shapes each level's layer."""

@@ -62,7 +62,6 @@ class PointSample(RegionLayer, type="PointSample", param="python_param", bottoms
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.real = real_of(self.dtype)
-        self.arrays: dict[str, AnyArray] = {}
         corners = settings(self, {"align_corners": False})["align_corners"]
         self.need(isinstance(corners, bool), f"align_corners must be True or False, got {corners!r}")
         self.corners = int(corners)
@@ -85,31 +84,40 @@ class PointSample(RegionLayer, type="PointSample", param="python_param", bottoms
             corners=self.corners,
         )
         top[0].reshape(self.batch, self.channels, *shape[1:-1])
+        count, of, slabs = self.batch * self.points, self.kernels.constants, self.batch * self.channel_slabs
+        self.scratch("at", (count, 4), np.int32)
+        self.scratch("part", (count, 2))
+        self.ask_sums(bottom[0].shape)
+        if self.in_slabs and self.packed:
+            self.scratch("slabs", (slabs, self.pixels, of["SLAB"]))
+        elif self.in_slabs:
+            self.scratch("room", (min(self.device.workers, slabs), self.pixels + of["POINTS"], of["SLAB"]))
 
     def places(self, bottom: list[Blob]) -> tuple[AnyArray, AnyArray]:
         """The four pixels of each point, and how far it lies beyond the first."""
-        count = self.batch * self.points
-        at, part = self.scratch("at", (count, 4), np.int32), self.scratch("part", (count, 2))
+        at, part = self.room("at"), self.room("part")
         blocks = self.batch * -(-self.points // self.kernels.constants["POINTS"])
         self.kernels.point_places(blocks, self.widened(bottom[1].data), at, part, self.geometry)
         return at, part
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
-        features, constants = bottom[0].data, self.kernels.constants
+        features = bottom[0].data
         if not self.pixels:
             top[0].data.fill(0)
         elif self.in_slabs and self.packed:
-            count = self.batch * self.channel_slabs
-            slabs = self.scratch("slabs", (count, self.pixels, constants["SLAB"]))
+            slabs = self.room("slabs")
             self.pack_slabs(features, slabs)
             self.kernels.point_sample_forward_packed(
-                count * -(-self.points // constants["SOME"]), slabs, *self.places(bottom), top[0].data, self.geometry
+                slabs.shape[0] * -(-self.points // self.kernels.constants["SOME"]),
+                slabs,
+                *self.places(bottom),
+                top[0].data,
+                self.geometry,
             )
         elif self.in_slabs:
-            at_once = min(self.device.workers, self.batch * self.channel_slabs)
-            room = self.scratch("room", (at_once, self.pixels + constants["POINTS"], constants["SLAB"]))
+            room = self.room("room")
             self.kernels.point_sample_forward_slabs(
-                at_once, features, *self.places(bottom), room, top[0].data, self.batch, self.geometry
+                room.shape[0], features, *self.places(bottom), room, top[0].data, self.batch, self.geometry
             )
         else:
             most, size = TOGETHER[self.device.kind]

@@ -78,11 +78,13 @@ class PSROIAlign(
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.read_shapes(bottom)
         self.reshape_tops(top)
-        image, bins = self.tables()
+        self.ask_tables()
         step = self.kernels.constants["WEIGHTS"]
         weights = -(-(self.pooled[0] * self.size[0] + self.pooled[1] * self.size[1]) // step) * step
-        samples = self.scratch("samples", (self.regions, 2), np.int32)
-        self.lists = image, samples, bins, self.scratch("weights", (self.regions, weights))
+        self.scratch("samples", (self.regions, 2), np.int32)
+        self.scratch("weights", (self.regions, weights), backward=self.one_by_one)
+        if self.tiled:
+            self.ask_tiles()
         self.geometry = self.kernels.struct("Geometry", **self.fields)
 
     def watch(self) -> tuple[int, Callable[[AnyArray], object]] | None:
@@ -98,6 +100,12 @@ class PSROIAlign(
             return
         self.weigh(rows)
         self.kernels.psroi_align_forward(blocks, bottom[0].data, *self.lists, top[0].data, together, self.geometry)
+
+    @property
+    def lists(self) -> tuple[AnyArray, AnyArray, AnyArray, AnyArray]:
+        """Of each region its image, how many samples its bins have, its bins and the weights of their rows and columns."""
+        image, bins = self.tables
+        return image, self.room("samples"), bins, self.room("weights")
 
     @property
     def one_by_one(self) -> bool:

@@ -78,7 +78,10 @@ class PSROIPooling(
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.read_shapes(bottom)
         self.reshape_tops(top)
-        self.image, self.bins = self.tables()
+        self.ask_tables()
+        self.image, self.bins = self.tables
+        if self.tiled:
+            self.ask_tiles()
         self.geometry = self.kernels.struct("Geometry", **self.fields)
 
     def cut(self, bottom: list[Blob], less: int) -> None:

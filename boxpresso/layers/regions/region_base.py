@@ -31,8 +31,6 @@ class RegionLayer(CheckedRegions):
     structs have in common. Kernels compute in `real`: float32 where the blobs are of 16 bits.
     """
 
-    told: dict[str, int] | None = None  # while `kept_bytes` asks: the bytes of each array, which is not made
-
     def setup_bins(self, pooled_height: int, pooled_width: int, scale: float) -> None:
         """Each region is cut into pooled_height x pooled_width bins; scale: pixels of the map in one of the image."""
         self.setup_types()
@@ -40,12 +38,11 @@ class RegionLayer(CheckedRegions):
         self.need(min(self.pooled) > 0, f"pooled_h and pooled_w must be positive, got {self.pooled}")
         self.need(max(self.pooled) <= 2**20, f"pooled_h and pooled_w must be at most 2^20, got {self.pooled}")
         self.need(0 < scale < np.inf, f"spatial_scale must be positive, got {scale}")
-        self.tile_cut: tuple[Any, int, StructValue] | None = None  # how maps are cut into tiles, and for which shapes
+        self.tile_cut: tuple[Any, StructValue] | None = None  # how maps are cut into tiles, and for which shapes
 
     def setup_types(self) -> None:
         """For layers whose kernels compute in `real`."""
         self.real = real_of(self.dtype)
-        self.arrays: dict[str, AnyArray] = {}
 
     def setup_ratio(self, ratio: int, name: str = "sampling_ratio") -> None:
         """Samples along each side of a bin; from 0 down the grid is adaptive: as many as the bin's size in pixels."""
@@ -70,6 +67,10 @@ class RegionLayer(CheckedRegions):
             ("numbers of a region", self.channels * bins), ("edges of bins", self.regions * (2 * sum(self.pooled) + 5)),
         ):  # fmt: skip
             self.need(count <= COUNT_LIMIT, f"{count} {subject}: kernels count to 2^31 - 1")
+        if self.device.kind != "cpu":
+            self.scratch("checked", (self.regions, len(self.columns)))
+            self.scratch("checked, stored", (self.regions, len(self.columns)), bottom[1].dtype)
+        self.ask_sums(shape)
 
     @property
     def fields(self) -> dict[str, float]:
@@ -80,36 +81,24 @@ class RegionLayer(CheckedRegions):
             "pooled_height": pooled_height, "pooled_width": pooled_width, "scale": self.scale,
         }  # fmt: skip
 
-    def scratch(self, name: str, shape: tuple[int, ...], dtype: Any = None) -> AnyArray:
-        """The array of that name, of the computed type or `dtype`; it stays until another shape is asked for."""
-        array = self.arrays.get(name)
-        if self.told is not None:
-            self.told[name] = math.prod(shape) * np.dtype(dtype or self.real).itemsize
-            nothing: AnyArray = self.device.empty((0,), self.real)
-            return nothing
-        if array is None or array.shape != shape:
-            array = self.arrays[name] = self.device.empty(shape, dtype or self.real)
-        return array
+    def scratch(self, name: str, shape: Sequence[int], dtype: Any = None, *, backward: bool = False) -> None:
+        """As of any layer; without a `dtype` in the computed type."""
+        super().scratch(name, shape, dtype or self.real, backward=backward)
 
-    def take_scratch(self, bottom: Sequence[Blob], backward: bool) -> None:
-        """Asks for the scratch arrays of forward, and with `backward` of backward, that reshape does not make."""
+    def ask_sums(self, shape: tuple[int, ...]) -> None:
+        """In reshape: for what `sums_of` and `rounded` give of an array of that shape."""
+        if self.real != self.dtype:
+            self.scratch("sums of diff", shape, backward=True)
 
-    def kept_bytes(self, bottom: Sequence[Blob], top: Sequence[Blob], backward: bool) -> int:
-        made, self.told = sum(array.nbytes for array in self.arrays.values()), {}
-        try:
-            self.take_scratch(bottom, backward)
-            if self.device.kind != "cpu" and self.may_check:
-                self.scratch("checked", (self.regions, len(self.columns)))
-            told = self.told
-        finally:
-            self.told = None
-        rest = sum(array.nbytes for name, array in self.arrays.items() if name not in told)
-        return super().kept_bytes(bottom, top, backward) - made + rest + sum(told.values())
+    def ask_tables(self, backward: bool = False) -> None:
+        """In reshape: for `tables`."""
+        self.scratch("image", (self.regions,), np.int32, backward=backward)
+        self.scratch("bins", (self.regions, 2 * sum(self.pooled) + 2), np.int32, backward=backward)
 
+    @property
     def tables(self) -> tuple[AnyArray, AnyArray]:
         """The image of each region, and its row of a table of bins (see bins.h)."""
-        k = self.regions
-        return self.scratch("image", (k,), np.int32), self.scratch("bins", (k, 2 * sum(self.pooled) + 2), np.int32)
+        return self.room("image"), self.room("bins")
 
     def by_place(self, regions: AnyArray, bands: bool = True) -> AnyArray:
         """The numbers of the regions, neighbours on the map one after another, so that a core finds the pixels of one in its
@@ -134,14 +123,14 @@ class RegionLayer(CheckedRegions):
         count = self.batch * self.channel_slabs * max(-(-area // pixels), 1)
         KERNELS.on(self.device).region_pack(count, features, slabs, self.channels, area, behind, pixels)
 
-    def given_room(self, numbers: int) -> AnyArray:
-        """Room for the gradient of the top in slabs, each with so many numbers."""
+    def ask_slabs_of_top(self, numbers: int) -> None:
+        """In reshape: for the gradient of the top in slabs, as `slabs_of_top` (1) and `given_places` (2) give it."""
         shape = self.regions * self.channel_slabs, self.pooled[0] * self.pooled[1], KERNELS.constants["SLAB"], numbers
-        return self.scratch("given", shape)
+        self.scratch("given", shape, backward=True)
 
     def slabs_of_top(self, top_diff: AnyArray) -> AnyArray:
         """The gradient of a top (K, C, bins) in slabs, for kernels that work in tiles: see given.h."""
-        slabs, bins = self.given_room(1), self.pooled[0] * self.pooled[1]
+        slabs, bins = self.room("given"), self.pooled[0] * self.pooled[1]
         pixels = KERNELS.constants["PACKED_PIXELS"]
         blocks = self.regions * self.channel_slabs * -(-bins // pixels)
         KERNELS.on(self.device).region_pack(blocks, top_diff, slabs, self.channels, bins, 0, pixels)
@@ -149,7 +138,7 @@ class RegionLayer(CheckedRegions):
 
     def given_places(self, top_diff: AnyArray, places: AnyArray, channels_last: bool = False) -> AnyArray:
         """The same with the place of each number's maximum beside it."""
-        slabs, bins = self.given_room(2), self.pooled[0] * self.pooled[1]
+        slabs, bins = self.room("given"), self.pooled[0] * self.pooled[1]
         KERNELS.on(self.device).region_placed(
             self.regions * self.channel_slabs, top_diff, places, slabs, self.channels, bins, int(channels_last)
         )
@@ -161,16 +150,27 @@ class RegionLayer(CheckedRegions):
         boxes: (K, 5), the image, first row, rows, first column and columns of each region; order: the order in which a tile
         takes them.
         """
-        key = self.batch, *self.size, self.regions
-        if self.tile_cut is None or self.tile_cut[0] != key:
-            side = KERNELS.constants["TILE_SIDE"]
-            down, across = (-(-size // side) for size in self.size)
+        side, lists = KERNELS.constants["TILE_SIDE"], self.room("tiles")
+        down, across = (-(-size // side) for size in self.size)
+        if self.tile_cut is None or self.tile_cut[0] != (down, across, self.regions):
             cut = KERNELS.struct("Tiles", rows=side, columns=side, down=down, across=across, most=self.regions)
-            self.tile_cut = key, self.batch * down * across, cut
-        _, count, cut = self.tile_cut
-        lists = self.scratch("tiles", (KERNELS.constants["TILE_HEAD"] + count * (self.regions + 1),), np.int32)
-        KERNELS.on(self.device).region_tiles(count, boxes, order, lists, self.regions, *self.size, cut)
-        return count, lists
+            self.tile_cut = (down, across, self.regions), cut
+        KERNELS.on(self.device).region_tiles(
+            self.tile_count, boxes, order, lists, self.regions, *self.size, self.tile_cut[1]
+        )
+        return self.tile_count, lists
+
+    @property
+    def tile_count(self) -> int:
+        """How many tiles all maps make."""
+        side = KERNELS.constants["TILE_SIDE"]
+        return self.batch * math.prod(-(-size // side) for size in self.size)
+
+    def ask_tiles(self) -> None:
+        """In reshape: for `tiles` and the boxes that it takes."""
+        lists = KERNELS.constants["TILE_HEAD"] + self.tile_count * (self.regions + 1)
+        self.scratch("tiles", (lists,), np.int32, backward=True)
+        self.scratch("boxes", (self.regions, 5), np.int32, backward=True)
 
     @property
     def channel_slabs(self) -> int:
@@ -184,7 +184,7 @@ class RegionLayer(CheckedRegions):
 
     def boxes_of(self, image: AnyArray, bins: AnyArray) -> AnyArray:
         """For `tiles`: where the regions of a table of bins lie."""
-        boxes = self.scratch("boxes", (self.regions, 5), np.int32)
+        boxes = self.room("boxes")
         KERNELS.on(self.device).region_boxes(self.regions, image, bins, boxes, *self.pooled)
         return boxes
 
@@ -219,12 +219,13 @@ class RegionLayer(CheckedRegions):
 
     def sums_of(self, diff: AnyArray) -> AnyArray:
         """An array for the sums that become `diff`: itself or, where it is of 16 bits, one of float32."""
-        return diff if self.real == self.dtype else self.scratch("sums of diff", tuple(diff.shape))
+        return diff if self.real == self.dtype else self.room("sums of diff")
 
     @contextmanager
-    def rounded(self, target: AnyArray) -> Iterator[AnyArray]:
-        """An array of the computed type, whose numbers are rounded once, at the end, where the target is of 16 bits."""
-        sums = self.sums_of(target)
+    def rounded(self, target: AnyArray, name: str = "sums of diff") -> Iterator[AnyArray]:
+        """An array of the computed type, whose numbers are rounded once, at the end, where the target is of 16 bits; name: of
+        the room that reshape has asked for."""
+        sums = target if self.real == self.dtype else self.room(name)
         yield sums
         if sums is not target:
             self.narrow(sums, target)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from ...device import AnyArray, Kernels
+from ...device.kernel import real_of
 from ...device.records import Numbers
 from ...proto.limits import LIMITS
 from ..core.checked import checked_by
@@ -56,10 +56,6 @@ class CheckedRegions(Layer):
         """What a sample costs."""
         bilinear = not self.separable and (self.adaptive or self.ratio > 0)
         return (self.channels_read + SAMPLE) * (TOUCHED if bilinear else 1)
-
-    def scratch(self, name: str, shape: tuple[int, ...], dtype: Any = None) -> AnyArray:
-        """The array of that name."""
-        raise NotImplementedError
 
     def check_grids(self, regions: AnyArray, least: bool) -> AnyArray:
         """Refuses regions whose adaptive grids are absurd, and calls that read too much; what contributes nothing passes.
@@ -197,7 +193,7 @@ class CheckedRegions(Layer):
             along_pixel=0.0 if samples or not self.separable else float(AXIS_SAMPLE), samples=float(most),
             most=float(LIMITS.region_samples),
         )  # fmt: skip
-        checked = self.scratch("checked", (self.regions, len(self.columns)), regions.dtype)
+        checked = self.room("checked" if regions.dtype == real_of(regions.dtype) else "checked, stored")
         KERNELS.on(self.device).region_check(min(self.regions, 1), regions, checked, check.record, work)
         return checked
 

@@ -81,6 +81,7 @@ class RegionPooling(
         )
         top[0].reshape(self.regions, channels, p.pooled_h, p.pooled_w)
         self.planes = batch * channels
+        self.ask_sums(bottom[0].shape)
         self.geometry = self.kernels.struct(
             "Rings", batch=batch, channels=channels, height=height, width=width, out_height=p.pooled_h,
             out_width=p.pooled_w, scale=p.spatial_scale, offset=p.offset,

@@ -75,6 +75,12 @@ class RiROIAlignRotated(
             self.channels % self.orientations == 0,
             f"bottom 0 has {self.channels} channels, not a multiple of num_orientations {self.orientations}",
         )
+        shape = top[0].shape
+        self.scratch("pooled", shape, backward=self.slab % self.orientations == 0)
+        self.scratch("gradient of averages", shape, backward=True)
+        if self.real != self.dtype:
+            self.scratch("mixed", shape)
+            self.scratch("sums of region diff", bottom[1].shape, backward=True)
 
     def mix(self, values: AnyArray, rows: AnyArray, mixed: AnyArray, back: bool) -> None:
         """Shifts the orientations of each region by its angle, or `back`."""
@@ -83,25 +89,25 @@ class RiROIAlignRotated(
             mixed.size, values, rows, mixed, self.channels, bins, self.orientations, self.batch, int(back)
         )
 
-    def unmixed(self, features: AnyArray, rows: AnyArray, shape: tuple[int, ...]) -> AnyArray:
+    def unmixed(self, features: AnyArray, rows: AnyArray) -> AnyArray:
         """The averages before the orientations are shifted."""
-        pooled = self.scratch("pooled", shape)
+        pooled = self.room("pooled")
         self.pool(features, rows, pooled)
         return pooled
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         features, rows = (self.widened(blob.data) for blob in bottom)
-        with self.rounded(top[0].data) as mixed:
+        with self.rounded(top[0].data, "mixed") as mixed:
             if self.slab % self.orientations == 0:
                 self.pool(features, rows, mixed, self.orientations)
                 return
-            self.mix(self.unmixed(features, rows, top[0].shape), rows, mixed, False)
+            self.mix(self.unmixed(features, rows), rows, mixed, False)
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         rows = self.widened(bottom[1].data)
         folded = self.mixes(self.orientations)
         if propagate_down[1] or not folded:
-            top_diff, diff = self.widened(top[0].diff), self.scratch("diff", top[0].shape)
+            top_diff, diff = self.widened(top[0].diff), self.room("gradient of averages")
             self.mix(top_diff, rows, diff, True)
         if propagate_down[0]:
             with self.rounded(bottom[0].diff) as sums:
@@ -111,9 +117,9 @@ class RiROIAlignRotated(
                     self.to_features(diff, rows, sums)
         if propagate_down[1]:
             features = self.widened(bottom[0].data)
-            with self.rounded(bottom[1].diff) as sums:
+            with self.rounded(bottom[1].diff, "sums of region diff") as sums:
                 self.to_regions(features, diff, rows, sums)
-                pooled = self.unmixed(features, rows, top[0].shape)
+                pooled = self.unmixed(features, rows)
                 self.kernels.riroi_align_rotated_angle(
                     self.regions, pooled, top_diff, rows, sums, self.channels, self.pooled[0] * self.pooled[1],
                     self.orientations, self.batch,

@@ -156,6 +156,7 @@ class ROIAlign(
             self.geometry = self.largest.struct(
                 "GridGeometry", **self.fields, sampling_ratio=self.ratio, aligned=self.aligned
             )
+            self.ask_largest(top)
         else:
             self.shape_lists()
             self.samples = self.kernels.struct(
@@ -166,25 +167,21 @@ class ROIAlign(
                 pad_ratio=self.pad_ratio,
             )
 
-    def take_scratch(self, bottom: Sequence[Blob], backward: bool) -> None:
-        if not self.max:
-            super().take_scratch(bottom, backward)
-            return
-        self.slabs()
-        if self.keep or backward or self.phase == "TRAIN":
-            self.places  # noqa: B018  # asking is what counts it
-        if backward and self.tiled:
-            self.given_room(1)
-            self.marks()
-        elif backward:
-            self.room()
-
-    def slabs(self) -> AnyArray:
-        """Room for the features in slabs, of the maximum."""
-        slab = self.largest.constants["SLAB"]
-        count = self.batch * -(-self.channels // slab)
-        at_once = count if self.packed else min(self.device.workers, count)
-        return self.scratch("slabs", (at_once, self.size[0] * self.size[1], slab))
+    def ask_largest(self, top: list[Blob]) -> None:
+        """In reshape: for the maximum, the features in slabs, and of each largest sample its number in its bin."""
+        slab, stored = self.largest.constants["SLAB"], self.keep or self.phase == "TRAIN" or len(top) > 1
+        slabs = -(-self.channels // slab)
+        at_once = self.batch * slabs if self.packed else min(self.device.workers, self.batch * slabs)
+        self.scratch("slabs", (at_once, self.size[0] * self.size[1], slab))
+        places = slabs, self.regions, self.pooled[0] * self.pooled[1], slab
+        self.scratch("places", places, np.int32, backward=not stored)
+        if len(top) == 2:
+            self.scratch("x", top[1].shape, self.dtype)
+        if self.tiled:
+            self.ask_tables(backward=True)
+            self.ask_marks(1)
+        else:
+            self.ask_room()
 
     def make_lists(self, rows: AnyArray, lists: tuple[AnyArray, ...], changes: bool) -> None:
         self.kernels.roi_align_lists(self.regions, rows, *lists, changes, self.samples, self.geometry)
@@ -210,7 +207,7 @@ class ROIAlign(
 
     def walk_largest(self, features: AnyArray, rows: AnyArray, top: AnyArray | None, places: AnyArray | None) -> None:
         """The largest samples, into `top`, and their numbers in the bins, into `places`."""
-        slabs = self.slabs()
+        slabs = self.room("slabs")
         if self.packed:
             self.pack_slabs(features, slabs)
             self.largest.roi_align_max_forward_packed(
@@ -224,22 +221,20 @@ class ROIAlign(
     @property
     def places(self) -> AnyArray:
         """The number in its bin of each largest sample: (slabs, K, bins, channels of a slab)."""
-        slab = self.largest.constants["SLAB"]
-        shape = -(-self.channels // slab), self.regions, self.pooled[0] * self.pooled[1], slab
-        return self.scratch("places", shape, np.int32)
+        return self.room("places")
 
     def forward_max(self, features: AnyArray, rows: AnyArray, top: list[Blob]) -> None:
         self.has_places = self.keep or self.phase == "TRAIN" or len(top) > 1
         self.walk_largest(features, rows, top[0].data, self.places if self.has_places else None)
         if len(top) > 1:
-            y, x = top[1].data, top[2].data if len(top) > 2 else self.scratch("x", top[1].shape, self.dtype)
+            y, x = top[1].data, top[2].data if len(top) > 2 else self.room("x")
             self.largest.roi_align_max_places(top[1].count, self.places, rows, y, x, self.geometry)
 
     def backward_max(self, top_diff: AnyArray, features: AnyArray, rows: AnyArray, diff: AnyArray) -> None:
         if not self.has_places:
             self.walk_largest(features, rows, None, self.places)
         if self.tiled:
-            image, bins = self.tables()
+            image, bins = self.tables
             self.largest.roi_align_max_bins(self.regions, rows, image, bins, self.geometry)
             tiles, lists = self.tiles(self.boxes_of(image, bins), self.by_place(rows))
             marks = self.mark_bins(tiles, lists, bins)
@@ -254,7 +249,7 @@ class ROIAlign(
                 self.geometry,
             )
             return
-        room = self.room()
+        room = self.room("room")
         self.largest.roi_align_max_backward(
             room.shape[0], top_diff, self.places, self.by_place(rows), rows, room, diff, self.geometry
         )

@@ -83,8 +83,7 @@ class ROIPooling(
         p = self.param.roi_pooling_param
         self.setup_bins(p.pooled_h, p.pooled_w, p.spatial_scale)
         self.pad_ratio, self.slab = p.pad_ratio, self.kernels.constants["SLAB"]
-        self.places = self.device.empty((0,), np.int32)  # of the top's shape, once they are asked for
-        self.none = self.device.empty((0,), self.dtype)
+        self.none, self.no_places = self.device.empty((0,), self.dtype), self.device.empty((0,), np.int32)
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.read_shapes(bottom, self.last)
@@ -93,19 +92,15 @@ class ROIPooling(
             blob.reshape(self.regions, *pooled)
         self.count, area = -(-self.channels // self.slab), math.prod(self.size)
         slabs = self.batch * self.count
-        self.slabs = self.scratch("slabs", (slabs if self.packed else min(self.device.workers, slabs), area, self.slab))
-        self.image, self.bins = self.tables()
+        at_once = slabs if self.packed else min(self.device.workers, slabs)
+        self.scratch("slabs", (at_once, area, self.slab))
+        stored = self.keep or self.phase == "TRAIN" or len(top) > 1
+        self.scratch("places", top[0].shape, np.int32, backward=not stored)
+        self.ask_tables()
+        self.image, self.bins = self.tables
+        if self.tiled:
+            self.ask_marks(2)
         self.geometry = self.kernels.struct("Geometry", **self.fields)
-
-    def kept_bytes(self, bottom: Sequence[Blob], top: Sequence[Blob], backward: bool) -> int:
-        places = self.keep or backward or self.phase == "TRAIN" or len(top) > 1
-        own = super().kept_bytes(bottom, top, backward)
-        return own + (4 * top[0].count - self.places.nbytes if places else 0)
-
-    def take_scratch(self, bottom: Sequence[Blob], backward: bool) -> None:
-        if backward and self.tiled:
-            self.given_room(2)
-            self.marks()
 
     def cut(self, bottom: list[Blob]) -> None:
         """The bins of all regions."""
@@ -115,14 +110,13 @@ class ROIPooling(
         )
 
     def walk(self, features: AnyArray, top: Blob, values: bool, argmax: bool) -> None:
-        """The largest numbers, into `top`, their places, into `self.places`, or both."""
-        if argmax and self.places.shape != top.shape:
-            self.places = self.device.empty(top.shape, np.int32)
-        kernels, slabs, tables = self.kernels, self.slabs, (self.image, self.bins)
-        into = top.data if values else self.none, self.places, values, argmax, self.last, self.geometry
+        """The largest numbers, into `top`, their places, into the room for them, or both."""
+        kernels, slabs, tables = self.kernels, self.room("slabs"), (self.image, self.bins)
+        places = self.room("places") if argmax else self.no_places
+        into = top.data if values else self.none, places, values, argmax, self.last, self.geometry
         if self.batch == 0:
             top.data.fill(0) if values else None
-            self.places.fill(-1)
+            places.fill(-1)
         elif not self.packed:
             kernels.roi_pooling_forward(slabs.shape[0], features, slabs, *tables, *into)
         else:
@@ -145,7 +139,7 @@ class ROIPooling(
         self.cut(bottom)
         self.walk(bottom[0].data, top[0], True, self.has_places)
         if len(top) > 1:
-            self.kernels.roi_pooling_places(top[1].count, self.places, top[1].data)
+            self.kernels.roi_pooling_places(top[1].count, self.room("places"), top[1].data)
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         self.need_no_region_gradient(propagate_down)
@@ -158,7 +152,7 @@ class ROIPooling(
         if self.tiled:
             tiles, lists = self.tiles(self.boxes_of(self.image, self.bins), self.by_place(bottom[1].data))
             slabs, marks = (
-                self.given_places(top[0].diff, self.places, self.last),
+                self.given_places(top[0].diff, self.room("places"), self.last),
                 self.mark_bins(tiles, lists, self.bins),
             )
             self.add_pixels(tiles, slabs, lists, marks, diff, self.last)
@@ -167,8 +161,8 @@ class ROIPooling(
         lines = self.last and self.device.kind == "cpu"
         group, bands = (self.channels, self.device.workers) if lines else (self.slab, 1)
         self.kernels.roi_pooling_backward(
-            self.batch * -(-self.channels // max(group, 1)) * bands, top[0].diff, self.places, self.image, self.bins, sums,
-            group, bands, self.last, self.geometry,
+            self.batch * -(-self.channels // max(group, 1)) * bands, top[0].diff, self.room("places"), self.image, self.bins,
+            sums, group, bands, self.last, self.geometry,
         )  # fmt: skip
         if sums is not diff:
             self.narrow(sums, diff)

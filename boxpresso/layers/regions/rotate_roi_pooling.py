@@ -84,17 +84,16 @@ class RotateROIPooling(
             blob.reshape(self.regions, self.channels, *self.pooled)
         slab = self.kernels.constants["SLAB"]
         self.count, self.area = -(-self.channels // slab), self.size[0] * self.size[1]
-        self.slabs = self.scratch("slabs", (self.batch, self.count, self.area, slab))
-        self.argmax = self.scratch("argmax", top[0].shape, np.int32)
-        self.image = self.scratch("image", (self.regions,), np.int32)
-        self.sides = self.scratch("sides", (self.regions, *self.pooled, 6))
-        self.boxes = self.scratch("boxes of bins", (self.regions, *self.pooled, 4), np.int32)
+        self.scratch("slabs", (self.batch, self.count, self.area, slab))
+        self.scratch("argmax", top[0].shape, np.int32)
+        self.scratch("image", (self.regions,), np.int32)
+        self.scratch("sides", (self.regions, *self.pooled, 6))
+        self.scratch("boxes of bins", (self.regions, *self.pooled, 4), np.int32)
+        self.slabs, self.argmax, self.image = self.room("slabs"), self.room("argmax"), self.room("image")
+        self.sides, self.boxes = self.room("sides"), self.room("boxes of bins")
+        if self.tiled:
+            self.ask_marks(2)
         self.geometry = self.kernels.struct("Geometry", **self.fields)
-
-    def take_scratch(self, bottom: Sequence[Blob], backward: bool) -> None:
-        if backward and self.tiled:
-            self.given_room(2)
-            self.marks()
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         bins = self.regions * self.pooled[0] * self.pooled[1]
@@ -111,11 +110,11 @@ class RotateROIPooling(
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         self.need(not any(propagate_down[1:]), "bottoms 1 and 2 have no gradient; set propagate_down: false for them")
         if propagate_down[0] and self.tiled:
-            around, regions = self.scratch("boxes", (self.regions, 5), np.int32), bottom[1].data
+            around, regions = self.room("boxes"), bottom[1].data
             cells = self.pooled[0] * self.pooled[1]
             self.kernels.rotate_roi_pooling_boxes(self.regions, self.image, self.boxes, around, cells)
             tiles, lists = self.tiles(around, self.by_place(regions))
-            slabs, marks = self.given_places(top[0].diff, self.argmax), self.marks()
+            slabs, marks = self.given_places(top[0].diff, self.argmax), self.room("marks")
             self.kernels.rotate_roi_pooling_marks(tiles, lists, self.boxes, marks, self.geometry)
             self.add_pixels(tiles, slabs, lists, marks, bottom[0].diff)
         elif propagate_down[0]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
 from typing import NamedTuple
 
 import numpy as np
 
-from ...device import AnyArray, Blob, Kernels
+from ...device import AnyArray, Kernels
 from . import listed
 from .listed import Listed
 
@@ -73,19 +73,40 @@ class Separable(Listed):
 
     def shape_lists(self) -> None:
         """Room and geometry for the lists of shapes that are new."""
-        self.rooms = [self.entries(size, bins) for size, bins in zip(self.size, self.pooled)]
-        self.geometry = self.walks.struct("ListGeometry", **self.fields, room_y=self.rooms[0], room_x=self.rooms[1])
-        self.by_bin = self.lists()
+        self.axis_rooms = [self.entries(size, bins) for size, bins in zip(self.size, self.pooled)]
+        room_y, room_x = self.axis_rooms
+        self.geometry = self.walks.struct("ListGeometry", **self.fields, room_y=room_y, room_x=room_x)
+        k, entries, slab = self.regions, sum(self.axis_rooms), self.walks.constants["SLAB"]
+        slabs = self.batch * self.channel_slabs
+        self.scratch("head", (k, 5), np.int32)
+        self.scratch("inverse", (k,))
+        self.scratch("index", (k * (sum(self.pooled) + 2 + entries),), np.int32)
+        self.scratch("weight", (k, entries))
+        self.scratch("changes", (3, k, entries), backward=True)
+        way, back = self.way(), self.way(True)
+        if way is SLABS:
+            self.ask_room()
+        elif way is PACKED:  # all maps in slabs
+            self.scratch("slabs", (slabs, self.size[0] * self.size[1], slab))
+        if back is SLABS:  # a worker's bands of a slab, and its regions' gradients
+            of, bins = self.walks.constants, self.pooled[0] * self.pooled[1]
+            pixels = of["APART"] + (2 * of["BAND"] + 3) * self.size[1] + k * (bins + 4) + self.axis_rooms[0]
+            self.scratch("bands", (min(self.device.workers, slabs), pixels, slab), backward=True)
+        elif back is not SINGLE:
+            self.scratch("pixel index", (k * (sum(self.size) + 2 + entries),), np.int32, backward=True)
+            self.scratch("pixel weight", (k, entries), backward=True)
+        if back is TILES:
+            self.scratch("pixel changes", (3, k, entries), backward=True)
+            self.scratch("left out", (k,), np.int32, backward=True)
+            self.ask_table(self.ask_lists())
+        planes = self.singles.constants["PLANES"]
+        parts = -(-self.channels // planes) if back is SINGLE else self.channel_slabs
+        self.scratch("parts", (parts, k, 4), backward=True)
 
     def lists(self, changes: bool = False) -> tuple[AnyArray, ...]:
-        """Room for head, inverse, index and weight of the lists by bin; changes: and for how weights change (separable.h)."""
-        k, entries = self.regions, sum(self.rooms)
-        return (
-            self.scratch("head", (k, 5), np.int32),
-            self.scratch("inverse", (k,)),
-            self.scratch("index", (k * (sum(self.pooled) + 2 + entries),), np.int32),
-            self.scratch("changes", (3, k, entries)) if changes else self.scratch("weight", (k, entries)),
-        )
+        """Head, inverse, index and weight of the lists by bin; changes: how weights change in their place (separable.h)."""
+        names = "head", "inverse", "index", "changes" if changes else "weight"
+        return tuple(self.room(name) for name in names)
 
     def many(self, backward: bool) -> bool:
         """Whether so many regions share the features that bringing them into slabs pays."""
@@ -104,52 +125,18 @@ class Separable(Listed):
             return PLANES
         return PACKED if self.packed and not backward else SLABS
 
-    def room(self) -> AnyArray:
-        """Room for slabs, each with the bins of a region: on the CPU one for each worker, which stays in its core's cache."""
+    def ask_room(self) -> None:
+        """In reshape: for slabs, each with the bins of a region: on the CPU one a worker, which stays in its core's cache."""
         slab = self.walks.constants["SLAB"]
         slabs = self.batch * self.channel_slabs
         at_once = min(self.device.workers, slabs) if self.device.kind == "cpu" else slabs
         pixels = self.size[0] * self.size[1] + self.pooled[0] * self.pooled[1]
-        return self.scratch("room", (at_once, pixels, slab))
-
-    def bands_room(self) -> AnyArray:
-        """Room for a worker's bands of a slab, and for its regions' gradients."""
-        of, bins = self.walks.constants, self.pooled[0] * self.pooled[1]
-        at_once = min(self.device.workers, self.batch * self.channel_slabs)
-        pixels = of["APART"] + (2 * of["BAND"] + 3) * self.size[1] + self.regions * (bins + 4) + self.rooms[0]
-        return self.scratch("bands", (at_once, pixels, of["SLAB"]))
-
-    def packed_room(self) -> AnyArray:
-        """Room for all maps in slabs."""
-        area = self.size[0] * self.size[1]
-        return self.scratch("slabs", (self.batch * self.channel_slabs, area, self.walks.constants["SLAB"]))
-
-    def take_scratch(self, bottom: Sequence[Blob], backward: bool) -> None:
-        way, back = self.way(), self.way(True) if backward else None
-        if way is SLABS:
-            self.room()
-        if way is PACKED:
-            self.packed_room()
-        if back is SLABS:
-            self.bands_room()
-        if back is PLANES or back is TILES:
-            self.by_pixel()
-        if back is TILES:
-            self.lists(True), self.by_pixel(True)
-            self.table_room(self.lists_room()[2].shape[0])
-
-    def by_pixel(self, changes: bool = False) -> tuple[AnyArray, AnyArray]:
-        """Room for index and weight of the lists by pixel; changes: and for how weights change."""
-        k, entries = self.regions, sum(self.rooms)
-        index = self.scratch("pixel index", (k * (sum(self.size) + 2 + entries),), np.int32)
-        if changes:
-            return index, self.scratch("pixel changes", (3, k, entries))
-        return index, self.scratch("pixel weight", (k, entries))
+        self.scratch("room", (at_once, pixels, slab), backward=self.way() is not SLABS)
 
     def turn_lists(self, changes: bool = False, inverse: AnyArray | None = None) -> tuple[AnyArray, AnyArray]:
         """index and weight of the lists by pixel; inverse: what the weights of x are to be multiplied by, or None."""
-        index, weight = self.by_pixel(changes)
-        head, _, *by_bin = self.lists(True) if changes else self.by_bin
+        index, weight = self.room("pixel index"), self.room("pixel changes" if changes else "pixel weight")
+        head, _, *by_bin = self.lists(changes)
         self.walks.separable_by_pixel(self.regions, head, inverse, *by_bin, index, weight, changes, self.geometry)
         return index, weight
 
@@ -158,15 +145,15 @@ class Separable(Listed):
         if self.batch == 0:
             top.fill(0)
             return
-        lists, way = self.by_bin, self.way()
+        lists, way = self.lists(), self.way()
         self.make_lists(rows, lists, False)
         if way is PACKED:
-            slabs = self.packed_room()
+            slabs = self.room("slabs")
             self.pack_slabs(features, slabs)
             groups = -(-self.channel_slabs // self.in_tiles.constants["TOGETHER"])
             self.in_tiles.separable_forward_packed(groups * self.regions, slabs, *lists, top, self.geometry)
         elif way is SLABS:
-            room, order = self.room(), self.by_place(rows)
+            room, order = self.room("room"), self.by_place(rows)
             self.walks.separable_forward_slabs(room.shape[0], features, order, *lists, room, top, self.geometry)
         elif way is SINGLE:
             head, _, *by_bin = lists
@@ -209,9 +196,8 @@ class Separable(Listed):
         region_diff: AnyArray | None,
     ) -> None:
         """Those of `gradients`, in one walk."""
-        room, moves = self.bands_room(), region_diff is not None
-        lists = self.lists(True) if moves else self.by_bin
-        parts = self.scratch("parts", (self.channel_slabs, self.regions, 4)) if moves else None
+        room, moves = self.room("bands"), region_diff is not None
+        lists, parts = self.lists(moves), self.room("parts") if moves else None
         self.make_lists(rows, lists, moves)
         self.walks.separable_both_slabs(
             room.shape[0], top_diff, features, self.by_place(rows), *lists, room, diff, parts, self.geometry
@@ -221,7 +207,7 @@ class Separable(Listed):
 
     def scatter(self, way: Way, top_diff: AnyArray, rows: AnyArray, diff: AnyArray) -> None:
         """The gradient of the maps, from that of the averages."""
-        lists = self.by_bin
+        lists = self.lists()
         self.make_lists(rows, lists, False)
         if way is SINGLE:
             head, _, *by_bin = lists
@@ -236,14 +222,14 @@ class Separable(Listed):
                 self.batch * self.channels, top_diff, head, inverse, *by_pixel, sums, self.geometry
             )
 
-    def table_room(self, entries: int) -> tuple[AnyArray, AnyArray, int]:
-        """Room for the products of entries in tables, for where each entry's is to stand, and how many products it is for."""
+    def ask_table(self, entries: int) -> None:
+        """In reshape: for the products of entries in tables, and for where each entry's is to stand."""
         of = self.both.constants
-        bound, numbers = self.regions * self.rooms[0] * self.rooms[1], self.regions * self.pooled[0] * self.pooled[1]
+        bound, numbers = self.regions * math.prod(self.axis_rooms), self.regions * math.prod(self.pooled)
         numbers = (numbers + self.batch * self.size[0] * self.size[1]) * self.channels
         most = min(bound, max(numbers // 4, 1))
-        products = self.scratch("products", (-(-self.channels // of["BOTH_CHANNELS"]), most))
-        return products, self.scratch("slots", (entries,), np.int32), most
+        self.scratch("products", (-(-self.channels // of["BOTH_CHANNELS"]), most), backward=True)
+        self.scratch("slots", (entries,), np.int32, backward=True)
 
     def gradients_in_tiles(
         self,
@@ -263,7 +249,7 @@ class Separable(Listed):
         )
         if not moves and (diff is None or diff.size == 0):
             return
-        by_bin = self.lists(True) if moves else self.by_bin
+        by_bin = self.lists(moves)
         head, inverse, *_ = by_bin
         self.make_lists(rows, by_bin, moves)
         by_pixel = self.turn_lists(moves, inverse)
@@ -271,7 +257,8 @@ class Separable(Listed):
         packed_diff, heads, entries, most = room_of_lists = self.lists_room()
         slots = None
         if moves:
-            products, slots, room = self.table_room(entries.shape[0])
+            products, slots = self.room("products"), self.room("slots")
+            room = products.shape[1]
             tables = self.device.part(heads, tiles * self.sums.constants["LIST_HEAD"], (self.regions,))
             self.in_tiles.separable_tables(1, head, *by_pixel, tables, room, g)
             self.in_tiles.separable_count(tiles, lists, head, *by_pixel, heads, g)
@@ -293,8 +280,7 @@ class Separable(Listed):
                 tiles * self.channel_slabs, packed_diff, lists, heads, head, *by_pixel, diff, g
             )
         if region_diff is not None:
-            left_out = self.scratch("left out", (self.regions,), np.int32)
-            parts = self.scratch("parts", (self.channel_slabs, self.regions, 4))
+            left_out, parts = self.room("left out"), self.room("parts")
             self.in_tiles.separable_moves_listed(
                 self.regions, lists, head, *by_pixel, heads, products, room, groups, left_out, parts, g
             )
@@ -306,8 +292,7 @@ class Separable(Listed):
     def move_regions(self, way: Way, top_diff: AnyArray, features: AnyArray, rows: AnyArray, diff: AnyArray) -> None:
         """The gradient of the regions, from that of the averages."""
         count = -(-self.channels // self.singles.constants["PLANES"]) if way is SINGLE else self.channel_slabs
-        lists = self.lists(True)
-        parts = self.scratch("parts", (count, self.regions, 4))
+        lists, parts = self.lists(True), self.room("parts")
         self.make_lists(rows, lists, True)
         if way is SINGLE:
             head, _, *by_bin = lists

@@ -12,9 +12,10 @@ from boxpresso import LayerError, Net
 from boxpresso.device import UNFUSED, Kernels, open_device
 from boxpresso.layers.core.doubt import nan_in
 from boxpresso.layers.core.layer import REGISTRY
+from boxpresso.layers.core.scratch import Scratch
 from boxpresso.layers.detection import order, suppress
 from boxpresso.layers.detection.detection_output import DetectionOutput
-from boxpresso.layers.detection.order import Order, Scratch, starts_of
+from boxpresso.layers.detection.order import Order, starts_of
 from boxpresso.proto import parse_net
 from boxpresso.proto.errors import BoxpressoWarning
 

@@ -97,7 +97,8 @@ def test_boxes_of_other_labels_do_not_see_each_other(columns, wide, tile, device
     kept = opened.empty((120,), np.int32)
     same = suppress.Labels(opened.table(labels.view(np.int32)), opened.table(order), wide)
     words = (opened, opened.table(boxes, np.float32), opened.table([0, 120]), kept, None, 0.1, -1, 120)
-    suppress.launch(*words, lambda _, *a: opened.empty(*a), 2**20, labels=same)
+    rooms = suppress.rooms_of(opened, boxes.shape, np.float32, 1, 120, 2**20)
+    suppress.launch(*words, lambda name: opened.empty(*rooms[name]), 2**20, labels=same)
     found = [i for i in np.asarray(kept).tolist() if i >= 0]
     wanted = []
     for label in np.unique(labels):
@@ -106,4 +107,4 @@ def test_boxes_of_other_labels_do_not_see_each_other(columns, wide, tile, device
         wanted += mine[stay].tolist()
     assert found == sorted(wanted)
     with pytest.raises(KernelError, match="too many boxes for the words of all their pairs"):
-        suppress.launch(*words, lambda _, *a: opened.empty(*a), 10, labels=same)
+        suppress.launch(*words, lambda name: opened.empty(*rooms[name]), 10, labels=same)

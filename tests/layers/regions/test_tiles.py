@@ -11,6 +11,7 @@ from harness import Rig, close
 from region_checks import regions
 
 from boxpresso.device import open_device
+from boxpresso.layers.core.scratch import Scratch
 from boxpresso.layers.regions import listed, region_base
 from boxpresso.layers.regions.align_rotated_base import AlignRotated
 from boxpresso.layers.regions.region_base import KERNELS, RegionLayer
@@ -201,15 +202,16 @@ class Rotated(AlignRotated):
     def lists(self, device: Any, size: tuple[int, int], ratio: int, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Where the entries of each pixel of each tile begin, and the entries: weights, and numbers of bins."""
         self.device, self.batch, self.channels, self.size, self.regions = device, 2, 20, size, len(rows)
-        self.arrays, self.tile_cut, self.real, self.ratio = {}, None, np.dtype(np.float32), ratio
+        self.rooms, self.tile_cut, self.real, self.ratio = [Scratch(device)], None, np.dtype(np.float32), ratio
         self.pooled, self.scale, self.aligned, self.clockwise = (2, 3), 0.5, True, 0
         self.slab, self.slabs = SLAB, 2
         self.geometry = self.rotated.struct("GridGeometry", **self.fields, sampling_ratio=ratio, aligned=1)
         given = device.empty((len(rows), 20, 2, 3), np.float32)
         table = device.empty(rows.shape, np.float32)
         table[...] = rows
+        self.ask_lists()
         self.to_tiles(given, table, device.empty((2, 20, *size), np.float32), 0)
-        made, heads = np.asarray(self.arrays["entries"]), np.asarray(self.arrays["heads"])
+        made, heads = np.asarray(self.room("entries")), np.asarray(self.room("heads"))
         tiles = len(heads) // (SIDE**2 + 2)  # behind them is how many entries each tile has
         return heads[:-tiles].reshape(tiles, -1), np.stack([made[:, 0], made.view(np.int32)[:, 1] // 8], 1)
 
@@ -279,7 +281,8 @@ class Layer(RegionLayer):
 
     def __init__(self, device: Any, batch: int, channels: int, size: tuple[int, int], count: int) -> None:
         self.device, self.batch, self.channels, self.size, self.regions = device, batch, channels, size, count
-        self.arrays, self.tile_cut, self.real = {}, None, np.dtype(np.float32)
+        self.rooms, self.tile_cut, self.real = [Scratch(device)], None, np.dtype(np.float32)
+        self.ask_tiles()
 
 
 def test_lists_name_what_touches_a_tile(device, monkeypatch):
