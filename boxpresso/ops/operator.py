@@ -447,11 +447,11 @@ class Call:
         layer: Any = self.layer
         if self.cached.user is not self.token:
             self.bind()
-        own, layer.places = layer.places, places
         try:
-            self.run(keep=True)
+            with layer.rooms[0].lent("places", places):
+                self.run(keep=True)
         finally:
-            layer.places, layer.has_places = own, False
+            layer.has_places = False
 
     def blob(self, array: Any) -> Blob:
         """A Blob over the memory of an array."""

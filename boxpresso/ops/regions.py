@@ -166,12 +166,12 @@ def roi_pool_backward(grad: Any, *args: Any, argmax: Any = None, **kwargs: Any) 
         return roi_pool.backward(grad, *args, **kwargs)
     call = Call(roi_pool, *roi_pool.bind(*args, **kwargs))
     layer: Any = call.layer
-    own = layer.places
-    layer.places, layer.has_places = call.inwards(argmax, np.int32, "argmax"), True
     try:
-        return {"x": call.backward(grad, [True, False])[0]}
+        with layer.rooms[0].lent("places", call.inwards(argmax, np.int32, "argmax")):
+            layer.has_places = True
+            return {"x": call.backward(grad, [True, False])[0]}
     finally:
-        layer.places, layer.has_places = own, False
+        layer.has_places = False
 
 
 @operator("x", "rois", large=True)

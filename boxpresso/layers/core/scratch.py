@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from math import prod
 from typing import Any, NamedTuple
 
@@ -55,6 +56,18 @@ class Scratch:
         """The array of that name, asked for and made at once."""
         self.ask(name, shape, dtype)
         return self[name]
+
+    @contextmanager
+    def lent(self, name: str, array: AnyArray) -> Iterator[None]:
+        """Meanwhile `array`, of the shape and dtype that were asked for, stands in the place of that name's."""
+        own = self.arrays.pop(name, None)
+        self.arrays[name] = array
+        try:
+            yield
+        finally:
+            del self.arrays[name]
+            if own is not None:
+                self.arrays[name] = own
 
     def nbytes(self, backward: bool = False) -> int:
         """Of all arrays that were asked for; backward: with those that a backward alone needs."""
