@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import platform
 import warnings
 from types import ModuleType
 
@@ -356,7 +357,9 @@ def test_side_by_side_with_opencv():
             "swapRB": bool(turn % 2),
             "crop": turn % 3 == 0,
         }
-        np.testing.assert_array_equal(dnn.blobFromImage(image, **options), cv2.dnn.blobFromImage(image, **options))
+        blob, theirs = (program.blobFromImage(image, **options) for program in (dnn, cv2.dnn))
+        step = 0 if platform.machine() == "x86_64" else 0.5  # OpenCV's resizing on ARM rounds in another place
+        np.testing.assert_allclose(blob, theirs, rtol=0, atol=step)
         boxes = np.hstack([rng.integers(0, 50, (30, 2)), rng.integers(1, 40, (30, 2))])
         scores = rng.random(30).astype(np.float32)
         eta, top_k = float(rng.choice([1, 0.8])), int(rng.choice([0, 9]))
