@@ -98,7 +98,7 @@ def test_a_chain_equals_its_layers(shape, field):
     assert not any(chain.open for chain in net._layers.chains.values())
     final = net.tops[len(net.layers) - 3][0]
     close(final.data, plain.tops[len(net.layers) - 3][0].data)
-    close(final.diff, plain.tops[len(net.layers) - 3][0].diff, what="the diff that the layers in place leave")
+    close(final.diff, plain.tops[len(net.layers) - 3][0].diff, title="the diff that the layers in place leave")
     compare(net, plain)  # looks at everything, which opens the chain
     run(net)
     run(plain)
@@ -172,7 +172,7 @@ def test_blobs_inside_a_chain_are_those_of_its_forward(shape, change, when):
         CHANGES[change](net, held)
     blobs = [{name: np.array(net.blobs[name].data) for name in nets[1].blobs} for net in nets]
     for name, array in blobs[1].items():
-        close(blobs[0][name], array, what=name)
+        close(blobs[0][name], array, title=name)
     for net in nets:
         run(net, 2)
     compare(*nets)
@@ -189,7 +189,7 @@ def test_a_blob_of_a_chain_that_a_script_reshapes(name, shape):
         one.blobs[name].data[...] = 1
     for other in ("b", "s"):
         if other != name:
-            close(net.blobs[other].data, plain.blobs[other].data, what=other)
+            close(net.blobs[other].data, plain.blobs[other].data, title=other)
     for one in (net, plain):
         one.reshape()
         run(one)
@@ -236,7 +236,7 @@ def test_a_look_in_the_middle_of_a_forward(shape, last):
         for i in range(last):
             one.forward_layer(i)
     for name in [name for _, tops in net.names[1:last] for name in tops]:
-        close(net.blobs[name].data, plain.blobs[name].data, what=name)
+        close(net.blobs[name].data, plain.blobs[name].data, title=name)
     for one in (net, plain):
         one.clear_param_diffs()
         for i in range(last, len(one.layers)):
@@ -253,7 +253,7 @@ def test_a_look_between_forward_and_backward(shape):
     for one in (net, plain):
         one.forward(x=RAW)
     for name in plain.blobs:
-        close(net.blobs[name].data, plain.blobs[name].data, what=name)
+        close(net.blobs[name].data, plain.blobs[name].data, title=name)
     for one in (net, plain):
         one.clear_param_diffs()
         one.backward()
@@ -274,7 +274,7 @@ def test_blobs_and_parts_of_a_pass_that_are_asked_for():
         ours, expected = ask(net), ask(plain)
         assert ours.keys() == expected.keys()
         for name in expected:
-            close(ours[name], expected[name], what=name)
+            close(ours[name], expected[name], title=name)
         run(net), run(plain)
         compare(net, plain)
 

@@ -90,7 +90,7 @@ def test_as_torch(depth, points):
     wanted.backward(torch.tensor(grad))
     grads = ops.multi_scale_deformable_attn_backward(grad, value, shapes, starts, places, weights)
     for name, tensor in zip(("value", "sampling_locations", "attention_weights"), (v, p, w), strict=True):
-        close(grads[name], tensor.grad.numpy(), rtol=1e-11, atol=1e-12, what=name)
+        close(grads[name], tensor.grad.numpy(), rtol=1e-11, atol=1e-12, title=name)
 
 
 def test_wild_places_count_for_nothing(device):

@@ -471,7 +471,7 @@ def test_a_net_of_such_regions_is_two_graphs(name, monkeypatch):
         got = planned.forward((read,), **given)
         grown = stand_in.since(before)
         for top, values in layers_alone.forward((read,), **given).items():
-            close(got[top], values, rtol=1e-5, what=top)
+            close(got[top], values, rtol=1e-5, title=top)
         if not grown["captures"] and grown["replays"] == 2:
             # What is read: the regions, the outputs; and how many regions there are. Detections come with their number.
             outputs = len(planned.outputs)

@@ -332,7 +332,7 @@ def test_a_net_of_regions_is_two_graphs(monkeypatch):
         got = planned.forward(("rois",), **given)
         grown = stand_in.since(before)
         for name, values in layers.forward(("rois",), **given).items():
-            close(got[name], values, rtol=1e-6, what=name)
+            close(got[name], values, rtol=1e-6, title=name)
         if turn > 4:
             # Four inputs; the number of regions, the two blobs that are read.
             wanted = {"captures": 0, "replays": 2, "launches": 0, "to_device": 4, "to_host": 3}

@@ -252,7 +252,7 @@ def test_a_net_of_regions_is_two_graphs(text, monkeypatch):
         got = planned.forward((read,), **given)
         grown = stand_in.since(before)
         for name, values in layers_alone.forward((read,), **given).items():
-            close(got[name], values, rtol=1e-6, what=name)
+            close(got[name], values, rtol=1e-6, title=name)
         if turn > 9 and grown["captures"] == 0:
             # The inputs; the numbers of regions, the two blobs that are read.
             wanted = {"replays": 2, "launches": 0, "to_device": len(planned.inputs), "to_host": 3}

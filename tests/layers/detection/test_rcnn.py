@@ -28,7 +28,7 @@ def test_as_py_faster_rcnn(path, device):
     assert [key[4:] for key in case if key.startswith("top_")] == tops
     out = net.forward(blobs=tops, **inputs)
     for name in tops:
-        close(out[name], case[f"top_{name}"], rtol=1e-5, atol=1e-6, what=name)
+        close(out[name], case[f"top_{name}"], rtol=1e-5, atol=1e-6, title=name)
 
 
 def test_the_nine_anchors_of_the_paper():

@@ -83,11 +83,11 @@ def test_as_mmcv(path, real, device):
     r = Rig((MASKED if "mask" in c else PLAIN) % text, bottoms, device=device, dtype=dtype)
     tolerance = {"rtol": 2e-5, "atol": 2e-5} if real == "float" else {"rtol": 1e-9, "atol": 1e-9}
     moved = {"rtol": 1e-4, "atol": 1e-4} if real == "float" else {"rtol": 1e-9, "atol": 1e-9}
-    close(r.forward()[0], c["output" + suffix], **tolerance, what="top")
+    close(r.forward()[0], c["output" + suffix], **tolerance, title="top")
     diffs = r.backward([c["grad_output"]], WITHOUT_REGIONS[len(bottoms)])
-    close(diffs[0], c["grad_input" + suffix], **tolerance, what="features")
+    close(diffs[0], c["grad_input" + suffix], **tolerance, title="features")
     for diff, name in zip(diffs[2:], names):
-        close(diff, c[f"grad_{name}{suffix}"], **moved, what=name)
+        close(diff, c[f"grad_{name}{suffix}"], **moved, title=name)
 
 
 def inside(rng, count: int, channels: int = 3) -> list[np.ndarray]:
