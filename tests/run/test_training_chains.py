@@ -18,7 +18,7 @@ def text(norm: str, scale: str, relu: str, *, more: str = "", slope: float = 0, 
     """A convolution, the chain, and a convolution, under a squared loss."""
     names = ["c"]
     lines = []
-    for kind, where, given in (
+    for kind, where, fields in (
         ("BatchNorm", norm, f"batch_norm_param {{ eps: 1e-4 {field} }}"),
         (
             "Scale",
@@ -31,7 +31,7 @@ def text(norm: str, scale: str, relu: str, *, more: str = "", slope: float = 0, 
             continue
         top = names[-1] if where == SAME else kind[0].lower()
         lines.append(
-            f'layer {{ name: "{kind}" type: "{kind}" bottom: "{names[-1]}" top: "{top}" {given} {more if kind == "Scale" else ""} }}'
+            f'layer {{ name: "{kind}" type: "{kind}" bottom: "{names[-1]}" top: "{top}" {fields} {more if kind == "Scale" else ""} }}'
         )
         names.append(top)
     convolution = "convolution_param { num_output: 4 kernel_size: 1 weight_filler { type: 'msra' } }"
@@ -59,12 +59,12 @@ def run(net: Net, scale: float = 1) -> None:
     net.backward()
 
 
-def close(ours: object, expected: object, dtype: type = np.float64, what: str = "", largest: float = 0) -> None:
+def close(ours: object, expected: object, dtype: type = np.float64, title: str = "", largest: float = 0) -> None:
     """Equal within rounding of the largest number, here or, by `largest`, in what was computed with it."""
     bound = 1e-10 if dtype is np.float64 else 2e-5
     expected = np.asarray(expected)
     largest = max(1, largest, abs(expected).max(initial=0))
-    np.testing.assert_allclose(np.asarray(ours), expected, rtol=0, atol=bound * largest, err_msg=what)
+    np.testing.assert_allclose(np.asarray(ours), expected, rtol=0, atol=bound * largest, err_msg=title)
 
 
 def compare(net: Net, plain: Net, dtype: type = np.float64, blobs: bool = True) -> None:
