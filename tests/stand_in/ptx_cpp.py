@@ -113,11 +113,11 @@ class Writer(Values):
         return f"{{ {before}const {SIZES[type_]} v[{many}] = {{{values}}}; memcpy({pointer}, v, sizeof v); }}"
 
     def atomic(self, s: Statement, words: list[str]) -> str:
-        space, operation, type_ = words[1], words[-2], words[-1]
+        space, op, type_ = words[1], words[-2], words[-1]
         kind = SIZES[type_]
         size = BYTES[kind]
         address, value = (s.operands[-2], s.operands[-1])
-        how = "SUMS" if operation == "add" and type_[0] == "f" else "COMMUTES"
+        how = "SUMS" if op == "add" and type_[0] == "f" else "COMMUTES"
         before, pointer = self.address(address, space, size, True, how)
         new = {
             "add": "old + value",
@@ -126,12 +126,12 @@ class Writer(Values):
             "or": "old | value",
             "and": "old & value",
         }
-        if operation not in new:
+        if op not in new:
             raise Unknown(s.operation)
         result = self.put(s.operands[0], "old") if words[0] == "atom" and s.operands[0] != "_" else ""
         return (
             f"{{ {before}char* at = {pointer}; {kind} old; memcpy(&old, at, sizeof old); const {kind} value = "
-            f"{self.value(value, type_)}; const {kind} made = {new[operation]}; memcpy(at, &made, sizeof made); {result} }}"
+            f"{self.value(value, type_)}; const {kind} made = {new[op]}; memcpy(at, &made, sizeof made); {result} }}"
         )
 
     def written(self, s: Statement, index: int) -> str:

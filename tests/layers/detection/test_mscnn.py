@@ -94,13 +94,13 @@ def check_slopes(rig: Rig, bottoms: tuple[int, ...]) -> None:
 @pytest.mark.parametrize("smooth", ["true", "false"])
 @pytest.mark.parametrize("weighted", ["true", "false"])
 def test_detection_loss(smooth, weighted, device):
-    predictions, truth = RNG.standard_normal((2, 7, 3, 4)) * 0.4, labels(2, 3, 4, 3)
+    maps, truth = RNG.standard_normal((2, 7, 3, 4)) * 0.4, labels(2, 3, 4, 3)
     text = f"""type: "DetectionLoss" {NORM} detection_loss_param {{ cls_num: 3 lambda: 0.5 field_w: 10 field_h: 14
         downsample_rate: 8 bb_smooth: {smooth} bg_threshold: 0.3 bg_multiple: 4 sample_mode: "all"
         pos_neg_weighted: {weighted} }}"""
-    rig = Rig(text, [predictions, truth], dtype=np.float64, device=device)
+    rig = Rig(text, [maps, truth], dtype=np.float64, device=device)
     wanted = expected_loss(
-        predictions[:, :3], predictions[:, 3:], truth, [(10, 14)], 8, quadratic=smooth == "false", factor=0.5, threshold=0.3,
+        maps[:, :3], maps[:, 3:], truth, [(10, 14)], 8, quadratic=smooth == "false", factor=0.5, threshold=0.3,
         weighted=weighted == "true",
     )  # fmt: skip
     close(rig.forward()[0], wanted.reshape(1, 1, 1, 2))
@@ -109,12 +109,12 @@ def test_detection_loss(smooth, weighted, device):
 
 def test_detection_loss_draws_background():
     """Of 400 background places, at most 4 (cls_num - 1) without an object, and bg_multiple for each object."""
-    predictions, truth = np.zeros((1, 6, 20, 20)), np.zeros((1, 6, 20, 20))
+    maps, truth = np.zeros((1, 6, 20, 20)), np.zeros((1, 6, 20, 20))
     text = 'type: "DetectionLoss" detection_loss_param { cls_num: 2 field_w: 8 field_h: 8 downsample_rate: 8 %s }'
     for mode, objects, least, most in (("random", 0, 1, 4), ("bootstrap", 0, 4, 4), ("random", 5, 15, 20 + 5)):
         truth[0, 0, 0, :objects] = 1
         truth[0, 1:5, 0, :objects] = 8
-        rig = Rig(text % f'sample_mode: "{mode}"', [predictions, truth], dtype=np.float64)
+        rig = Rig(text % f'sample_mode: "{mode}"', [maps, truth], dtype=np.float64)
         rig.forward()
         sampled = (rig.backward([np.ones((1, 1, 1, 2))], [True, False])[0][0, 0] != 0).sum()
         assert least <= sampled <= most, (mode, objects, sampled)
@@ -158,25 +158,25 @@ def test_detection_group_loss_draws(device):
 
 
 def test_detection_accuracy(device):
-    predictions, truth = RNG.standard_normal((2, 7, 3, 4)) * 0.3, labels(2, 3, 4, 3)
+    maps, truth = RNG.standard_normal((2, 7, 3, 4)) * 0.3, labels(2, 3, 4, 3)
     text = f"""{NORM} %s_param {{ cls_num: 3 field_w: 10 field_h: 14 %s: 8 field_whr: 2 field_xyr: 2 bg_threshold: 0.3 }}"""
     right, front, shared = [], [], []
     for n, y, x in np.ndindex(2, 3, 4):
         label = int(truth[n, 0, y, x])
         if label == 0 and truth[n, 5, y, x] >= 0.3:
             continue
-        hit = predictions[n, :3, y, x].argmax() == label
+        hit = maps[n, :3, y, x].argmax() == label
         right.append(hit)
         if label:
             front.append(hit)
-            by = predictions[n, 3:, y, x] * STD + MEAN
+            by = maps[n, 3:, y, x] * STD + MEAN
             centre = np.clip(by[:2], -0.5, 0.5) * [10, 14] + (np.array([x, y]) + 0.5) * 8
             size = np.array([10, 14]) * np.exp(np.clip(by[2:], -np.log(2), np.log(2)))
             real = truth[n, 1:5, y, x]
             shared.append(overlap([*(centre - size / 2), *size], [*(real[:2] - real[2:] / 2), *real[2:]]))
-    one = Rig('type: "DetectionAccuracy"' + text % ("detection_accuracy", "downsample_rate"), [predictions, truth], tops=2,
+    one = Rig('type: "DetectionAccuracy"' + text % ("detection_accuracy", "downsample_rate"), [maps, truth], tops=2,
               device=device)  # fmt: skip
-    bottoms = [predictions[:, :3], predictions[:, 3:], truth]
+    bottoms = [maps[:, :3], maps[:, 3:], truth]
     two = Rig(
         'type: "DetectionGroupAccuracy"' + text % ("detection_group_accuracy", "stride"), bottoms, tops=2, device=device
     )
