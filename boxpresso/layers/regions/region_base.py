@@ -31,7 +31,7 @@ class RegionLayer(CheckedRegions):
     structs have in common. Kernels compute in `real`: float32 where the blobs are of 16 bits.
     """
 
-    array_bytes: dict[str, int] | None = None  # while `kept_bytes` asks: the bytes of each array, which is not made
+    told: dict[str, int] | None = None  # while `kept_bytes` asks: the bytes of each array, which is not made
 
     def setup_bins(self, pooled_height: int, pooled_width: int, scale: float) -> None:
         """Each region is cut into pooled_height x pooled_width bins; scale: pixels of the map in one of the image."""
@@ -83,8 +83,8 @@ class RegionLayer(CheckedRegions):
     def scratch(self, name: str, shape: tuple[int, ...], dtype: Any = None) -> AnyArray:
         """The array of that name, of the computed type or `dtype`; it stays until another shape is asked for."""
         array = self.arrays.get(name)
-        if self.array_bytes is not None:
-            self.array_bytes[name] = math.prod(shape) * np.dtype(dtype or self.real).itemsize
+        if self.told is not None:
+            self.told[name] = math.prod(shape) * np.dtype(dtype or self.real).itemsize
             nothing: AnyArray = self.device.empty((0,), self.real)
             return nothing
         if array is None or array.shape != shape:
@@ -95,16 +95,16 @@ class RegionLayer(CheckedRegions):
         """Asks for the scratch arrays of forward, and with `backward` of backward, that reshape does not make."""
 
     def kept_bytes(self, bottom: Sequence[Blob], top: Sequence[Blob], backward: bool) -> int:
-        made, self.array_bytes = sum(array.nbytes for array in self.arrays.values()), {}
+        made, self.told = sum(array.nbytes for array in self.arrays.values()), {}
         try:
             self.take_scratch(bottom, backward)
             if self.device.kind != "cpu" and self.may_check:
                 self.scratch("checked", (self.regions, len(self.columns)))
-            array_bytes = self.array_bytes
+            told = self.told
         finally:
-            self.array_bytes = None
-        rest = sum(array.nbytes for name, array in self.arrays.items() if name not in array_bytes)
-        return super().kept_bytes(bottom, top, backward) - made + rest + sum(array_bytes.values())
+            self.told = None
+        rest = sum(array.nbytes for name, array in self.arrays.items() if name not in told)
+        return super().kept_bytes(bottom, top, backward) - made + rest + sum(told.values())
 
     def tables(self) -> tuple[AnyArray, AnyArray]:
         """The image of each region, and its row of a table of bins (see bins.h)."""
