@@ -72,10 +72,10 @@ def test_compiles(path: Path, uses):
     architectures = [a for _, assembled in QUICK for a in assembled]
     wanted = {(name, a) for name in Kernels(str(path)).table for a in architectures}
     for real in reals_of(path):
-        found = uses(path, real)
-        assert {(u.kernel, u.architecture) for u in found} == wanted
+        kernels = uses(path, real)
+        assert {(u.kernel, u.architecture) for u in kernels} == wanted
         if ptxas.of_regions(path):
-            assert not [u for u in found if u.spills], f"{path.name} in {real} does not fit into registers"
+            assert not [u for u in kernels if u.spills], f"{path.name} in {real} does not fit into registers"
 
 
 def wide(count: str) -> str:
@@ -101,9 +101,9 @@ def stores(path: Path) -> bool:
 )
 def test_compiles_for_float16(path: Path, uses):
     """Without spills, for the oldest GPU and for Hopper."""
-    found = uses(path, "half")
-    assert {(u.kernel, u.architecture) for u in found} == {(k, a) for k in Kernels(str(path)).table for a in (75, 90)}
-    assert not [u for u in found if u.spills]
+    kernels = uses(path, "half")
+    assert {(u.kernel, u.architecture) for u in kernels} == {(k, a) for k in Kernels(str(path)).table for a in (75, 90)}
+    assert not [u for u in kernels if u.spills]
 
 
 @needs_nvcc

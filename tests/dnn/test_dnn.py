@@ -524,11 +524,11 @@ def test_a_net_of_layers_that_are_added():
     assert net.addLayerToPrev("less", "Power", dnn.CV_32F, {"scale": -1}) == 2
     net.setInput(x)
     np.testing.assert_allclose(net.forward(), -wanted, rtol=1e-5, atol=1e-6)
-    for name, kind, dtype, fields, what in (
+    for name, kind, dtype, fields, message in (
         ("pool", "ReLU", dnn.CV_32F, {}, "has a layer 'pool' already"),
         ("x", "ReLU", dnn.CV_8U, {}, "compute in CV_32F"),
         ("x", "Relux", dnn.CV_32F, {}, "unknown type"),
         ("x", "Pooling", dnn.CV_32F, {"kernel": 3}, "has no field 'kernel'"),
     ):
-        with pytest.raises(BoxpressoError, match=what):
+        with pytest.raises(BoxpressoError, match=message):
             net.addLayerToPrev(name, kind, dtype, fields)

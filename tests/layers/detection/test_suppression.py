@@ -15,11 +15,11 @@ RNG = np.random.default_rng(12)
 
 
 def greedy(boxes, threshold, shared, strict):
-    kept = []
+    survivors = []
     for i in range(len(boxes)):
-        if all(shared[i, j] <= threshold if strict else shared[i, j] < threshold for j in kept):
-            kept.append(i)
-    return kept
+        if all(shared[i, j] <= threshold if strict else shared[i, j] < threshold for j in survivors):
+            survivors.append(i)
+    return survivors
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
