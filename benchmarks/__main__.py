@@ -38,11 +38,11 @@ WEIGHTS = (".caffemodel", ".h5")
 
 def shipped() -> list[tuple[str, str]]:
     """The nets of examples/ that deploy: each with its caffemodel, or "-"."""
-    found = []
+    nets = []
     for path in sorted((ROOT / "examples").rglob("deploy.prototxt")):
         weights = sorted(p for p in path.parent.iterdir() if p.suffix in WEIGHTS)
-        found.append((str(path), str(weights[0]) if weights else "-"))
-    return found
+        nets.append((str(path), str(weights[0]) if weights else "-"))
+    return nets
 
 
 def given(words: list[str]) -> tuple[list[tuple[str, str]], list[str]]:

@@ -89,16 +89,16 @@ def pooled(op: str, kind: str = "upright", **options: Any) -> Callable[..., tupl
         rows = regions(rng, shape, count, scale, 0.1 if moved else None)
         if kind == "bins":
             shape = shape[0], max(shape[1] // POOLED**2, 2) * POOLED**2, *shape[2:]
-        given = {"x": rng.standard_normal(shape)}
-        given["rois"] = turned(rng, rows, 2 * np.pi if kind == "turned" else 360) if "turned" in kind else rows
+        inputs = {"x": rng.standard_normal(shape)}
+        inputs["rois"] = turned(rng, rows, 2 * np.pi if kind == "turned" else 360) if "turned" in kind else rows
         if kind == "turned in degrees":
-            given["image_info"] = np.array([[shape[2] / scale, shape[3] / scale, 1]])
+            inputs["image_info"] = np.array([[shape[2] / scale, shape[3] / scale, 1]])
         if op == "deformable_psroi_pool":
-            given["trans"] = rng.standard_normal((count, 2, POOLED, POOLED))
+            inputs["trans"] = rng.standard_normal((count, 2, POOLED, POOLED))
         elif moved:
-            given["offset"] = rng.uniform(-1, 1, (count, 2, POOLED, POOLED))
+            inputs["offset"] = rng.uniform(-1, 1, (count, 2, POOLED, POOLED))
         if "modulated" in op:
-            given["mask"] = rng.uniform(0, 1, (count, 1, POOLED, POOLED))
+            inputs["mask"] = rng.uniform(0, 1, (count, 1, POOLED, POOLED))
         more = {"output_size": POOLED, "spatial_scale": scale}
         if op == "deformable_psroi_pool":
             more = {
@@ -107,7 +107,7 @@ def pooled(op: str, kind: str = "upright", **options: Any) -> Callable[..., tupl
                 "group_size": POOLED,
                 "pooled_size": POOLED,
             }
-        return op, given, {**more, **options}
+        return op, inputs, {**more, **options}
 
     return make
 
@@ -128,31 +128,31 @@ def attention(rng: np.random.Generator, shape: tuple[int, ...], count: int, scal
 def pyramid(rng: np.random.Generator, shape: tuple[int, ...], count: int, scale: float) -> Any:
     maps = {f"features {k}": rng.standard_normal((*shape[:2], *(max(n >> k, 1) for n in shape[2:]))) for k in range(4)}
     scales = [scale / 2**k for k in range(4)]
-    given = {**maps, "rois": regions(rng, shape, count, scale)}
-    return "multi_scale_roi_align", given, {"output_size": POOLED, "spatial_scales": scales, "sampling_ratio": 2}
+    inputs = {**maps, "rois": regions(rng, shape, count, scale)}
+    return "multi_scale_roi_align", inputs, {"output_size": POOLED, "spatial_scales": scales, "sampling_ratio": 2}
 
 
 def crops(rng: np.random.Generator, shape: tuple[int, ...], count: int, scale: float) -> Any:
     rows = regions(rng, shape, count, scale)
     size = np.array(shape[2:] * 2) / scale
-    given = {"x": rng.standard_normal(shape), "boxes": rows[:, [2, 1, 4, 3]] / size, "box_indices": rows[:, 0]}
-    return "crop_and_resize", given, {"crop_size": POOLED}
+    inputs = {"x": rng.standard_normal(shape), "boxes": rows[:, [2, 1, 4, 3]] / size, "box_indices": rows[:, 0]}
+    return "crop_and_resize", inputs, {"crop_size": POOLED}
 
 
 def points(rng: np.random.Generator, shape: tuple[int, ...], count: int, scale: float) -> Any:
-    given = {"x": rng.standard_normal(shape), "points": rng.uniform(-0.02, 1.02, (shape[0], count, 2))}
-    return "point_sample", given, {}
+    inputs = {"x": rng.standard_normal(shape), "points": rng.uniform(-0.02, 1.02, (shape[0], count, 2))}
+    return "point_sample", inputs, {}
 
 
 def convolution(rng: np.random.Generator, shape: tuple[int, ...], count: int, scale: float) -> Any:
     batch, channels, height, width = shape
     offset = rng.integers(-4, 4, (batch, 18, height, width)) + rng.uniform(0.01, 0.99, (batch, 18, height, width))
-    given = {
+    inputs = {
         "x": rng.standard_normal(shape), "offset": offset,
         "weight": rng.standard_normal((16, channels, 3, 3)), "bias": rng.standard_normal(16),
         "mask": rng.uniform(0, 1, (batch, 9, height, width)),
     }  # fmt: skip
-    return "deform_conv2d", given, {"padding": 1}
+    return "deform_conv2d", inputs, {"padding": 1}
 
 
 def upsampling(rng: np.random.Generator, shape: tuple[int, ...], count: int, scale: float) -> Any:
@@ -175,8 +175,8 @@ def image(op: str, **options: Any) -> Callable[..., tuple[str, Arrays, dict[str,
 def pasted(rng: np.random.Generator, shape: tuple[int, ...], count: int, scale: float) -> Any:
     """Masks of 28 x 28 in images of the map's size, of at most 100 objects."""
     rows = regions(rng, shape, min(count, 100), scale)[:, 1:] * scale
-    given = {"masks": rng.uniform(0, 1, (len(rows), 28, 28)), "boxes": rows}
-    return "paste_masks", given, {"image_size": shape[2:], "threshold": None}
+    inputs = {"masks": rng.uniform(0, 1, (len(rows), 28, 28)), "boxes": rows}
+    return "paste_masks", inputs, {"image_size": shape[2:], "threshold": None}
 
 
 def overlaps(op: str) -> Callable[..., tuple[str, Arrays, dict[str, Any]]]:
@@ -244,27 +244,27 @@ NOISES = 6  # maps of 256 channels
 CUT = ("roi_pool", "ps_roi_pool", "rotate_roi_pool")  # whose bins are whole pixels
 
 
-def with_sure_bins(rng: np.random.Generator, op: str, given: Arrays, options: dict[str, Any]) -> int:
+def with_sure_bins(rng: np.random.Generator, op: str, inputs: Arrays, options: dict[str, Any]) -> int:
     """Draws regions again whose bins hold other pixels in float32 than in float64; how many draws it took.
 
     Maps that rise, and fall, from pixel to pixel show which pixels a bin of rows and columns holds; those within a
     rotated bin are seen by noise in so many channels that each pixel is the largest of its bin in some.
     """
-    shape, draws = given["x"].shape, 0
+    shape, draws = inputs["x"].shape, 0
     ramp = np.broadcast_to(np.arange(shape[2] * shape[3]).reshape(1, 1, *shape[2:]), (shape[0], 49, *shape[2:]))
-    unsure = np.ones(len(given["rois"]), bool)
+    unsure = np.ones(len(inputs["rois"]), bool)
     while unsure.any():
         off = np.zeros(len(unsure), bool)
         maps = NOISES if op == "rotate_roi_pool" else 0
         noise = (rng.standard_normal((shape[0], 256, *shape[2:])) for _ in range(maps))
         for x in (ramp, -ramp, *noise):
-            low, high = stored({**given, "x": x}, np.dtype(np.float32))
+            low, high = stored({**inputs, "x": x}, np.dtype(np.float32))
             results = [run(op, arrays, options, None)[""] for arrays in (low, high)]
             off |= np.abs(results[0] - results[1]).max((1, 2, 3)) > 1e-3
         unsure = off
         draws += int(off.sum())
         fresh = regions(rng, shape, int(off.sum()), options["spatial_scale"])
-        given["rois"][off] = turned(rng, fresh, 360) if given["rois"].shape[1] == 6 else fresh
+        inputs["rois"][off] = turned(rng, fresh, 360) if inputs["rois"].shape[1] == 6 else fresh
     return draws
 
 
@@ -285,22 +285,24 @@ def undecided(name: str, low: Arrays, high: Arrays, options: dict[str, Any]) -> 
     return np.any([np.abs(a - b) > 0.01 for a, b in zip(single, double)], axis=0)
 
 
-def run(op: str, given: Arrays, options: dict[str, Any], grad: np.ndarray | None) -> Arrays:
+def run(op: str, inputs: Arrays, options: dict[str, Any], grad: np.ndarray | None) -> Arrays:
     """The result, or with a gradient of it those of the inputs."""
     call = getattr(ops, op if grad is None else f"{op}_backward")
     first = () if grad is None else (grad,)
     if op == "multi_scale_roi_align":
-        maps = [a for name, a in given.items() if name.startswith("features")]
-        result = call(*first, maps, given["rois"], **options)
+        maps = [a for name, a in inputs.items() if name.startswith("features")]
+        result = call(*first, maps, inputs["rois"], **options)
         return {"": result} if grad is None else {f"features {k}": a for k, a in enumerate(result["features"])}
-    result = call(*first, **given, **options)
+    result = call(*first, **inputs, **options)
     return {"": result} if grad is None else result
 
 
-def stored(given: Arrays, dtype: np.dtype[Any]) -> tuple[Arrays, Arrays]:
+def stored(inputs: Arrays, dtype: np.dtype[Any]) -> tuple[Arrays, Arrays]:
     """The inputs in the storage type, what samples and weights in float32 beside float16, and the same numbers in float64."""
-    maps = (next(iter(given)), "other", "features 1", "features 2", "features 3")
-    low = {n: a if n in INDICES else cast_to(a, dtype if n in maps else np.dtype(np.float32)) for n, a in given.items()}
+    maps = (next(iter(inputs)), "other", "features 1", "features 2", "features 3")
+    low = {
+        n: a if n in INDICES else cast_to(a, dtype if n in maps else np.dtype(np.float32)) for n, a in inputs.items()
+    }
     return low, {n: a if n in INDICES else cast_to(a, np.float64) for n, a in low.items()}
 
 
@@ -359,13 +361,13 @@ def rows_of(name: str, small: bool) -> Iterator[tuple[str, str, float]]:
         if small:
             channels, count = max(channels // 16, 8), max(count // 16, 2)
         rng = np.random.default_rng(0)
-        op, given, options = OPERATORS[name](rng, (shape[0], channels, *shape[2:]), count, scale)
+        op, inputs, options = OPERATORS[name](rng, (shape[0], channels, *shape[2:]), count, scale)
         if op in CUT:
-            again = with_sure_bins(rng, op, given, options)
+            again = with_sure_bins(rng, op, inputs, options)
             if again:
                 yield f"{name}, {list(shape)}: {again} of {count} regions drawn again", "", 0
         for dtype, kind in NAMES.items():
-            low, high = stored(given, dtype)
+            low, high = stored(inputs, dtype)
             got = run(op, low, options, None)
             grad = cast_to(np.random.default_rng(1).standard_normal(got[""].shape), dtype)
             elsewhere = undecided(name, low, high, options)

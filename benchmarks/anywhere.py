@@ -43,12 +43,12 @@ def weight(wheel: Path) -> str:
 
 def for_this_machine(wheels: list[Path]) -> Path:
     """Raises SystemExit where none is, or several are."""
-    found = [wheel for wheel in wheels if re.search(rf"linux\w*_{platform.machine()}(\.|$)", wheel.stem)]
-    if len(found) != 1:
+    matching = [wheel for wheel in wheels if re.search(rf"linux\w*_{platform.machine()}(\.|$)", wheel.stem)]
+    if len(matching) != 1:
         raise SystemExit(
-            f"python -m benchmarks.anywhere: {len(found)} of the wheels are for this machine, and one must be"
+            f"python -m benchmarks.anywhere: {len(matching)} of the wheels are for this machine, and one must be"
         )
-    return found[0]
+    return matching[0]
 
 
 def rows(said: str) -> list[str]:

@@ -85,11 +85,11 @@ def layer_cases() -> list[Case]:
         c = dict(zip(names, values))
         name = f"{c['channels']}->{c['outputs']} {c['kernel']}x{c['kernel']} {c['size']}x{c['size']}"
         name += "".join(
-            f" {what} {n}" for what, n in (("s", c["stride"]), ("d", c["dilation"]), ("g", c["group"])) if n > 1
+            f" {letter} {n}" for letter, n in (("s", c["stride"]), ("d", c["dilation"]), ("g", c["group"])) if n > 1
         )
         made += [
-            {"kind": "convolution", "name": f"{name}{what}", "want": want, **c}
-            for want, what in (("forward", ""), ("data", " data gradient"), ("weights", " weight gradient"))
+            {"kind": "convolution", "name": f"{name}{suffix}", "want": want, **c}
+            for want, suffix in (("forward", ""), ("data", " data gradient"), ("weights", " weight gradient"))
         ]
     for shape in ((32, 512, 38, 38), (1, 512, 38, 38)):
         made.append({"kind": "permute", "name": f"permute {list(shape)} to 0, 2, 3, 1", "shape": list(shape)})

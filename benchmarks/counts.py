@@ -242,17 +242,17 @@ def instructions(path: Path) -> dict[str, dict[str, int]]:
     done = subprocess.run(
         ["cuobjdump", "-sass", "-arch", "sm_90", str(path)], capture_output=True, text=True, check=True
     )
-    found: dict[str, dict[str, int]] = {}
+    counts: dict[str, dict[str, int]] = {}
     kernel: dict[str, int] = {}
     for line in done.stdout.splitlines():
         if match := re.search(r"Function : (\w+)", line):
-            kernel = found.setdefault(match[1], {"load": 0, "store": 0, "local": 0})
+            kernel = counts.setdefault(match[1], {"load": 0, "store": 0, "local": 0})
         elif match := re.search(r"\s(LDG|STG|LDL|STL)\b([.\w]*)", line):
             wide = ".128" in match[2]
             kernel["load"] += match[1] == "LDG" and wide
             kernel["store"] += match[1] == "STG" and wide
             kernel["local"] += match[1] in ("LDL", "STL")
-    return found
+    return counts
 
 
 def kernel_lines(path: Path) -> list[str]:

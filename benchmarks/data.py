@@ -75,14 +75,14 @@ def digits(source: Path) -> NetParameter:
 def speed(step: Callable[[], object], images: int, seconds: float = 1.5) -> float:
     """Images a second, once warm; the best of three tries of so many seconds."""
     step(), step()
-    found = []
+    rates = []
     for _ in range(3):
         start, done = time.perf_counter(), 0
         while time.perf_counter() - start < seconds:
             step()
             done += images
-        found.append(done / (time.perf_counter() - start))
-    return max(found)
+        rates.append(done / (time.perf_counter() - start))
+    return max(rates)
 
 
 def alone(net: NetParameter, kind: str) -> str:
@@ -92,9 +92,9 @@ def alone(net: NetParameter, kind: str) -> str:
     made = Net(only, phase="TRAIN", device="cpu", seed=0)
     layer = made.layers[0]
     layer.workers = kind
-    found = speed(made.forward, made.blobs["data"].shape[0])
+    rate = speed(made.forward, made.blobs["data"].shape[0])
     layer.close()
-    return f"{found:10.0f}"
+    return f"{rate:10.0f}"
 
 
 def training(net: NetParameter, kind: str, batch: int) -> str:
@@ -105,14 +105,14 @@ def training(net: NetParameter, kind: str, batch: int) -> str:
     layer = next(layer for layer in solver.net.layers if isinstance(layer, BatchLayer))
     layer.workers = kind
     solver.step(2)  # warm: kernels, workers, and the batches made ahead
-    found = []
+    tries = []
     for _ in range(3):
         start, before = time.perf_counter(), layer.loader.waiting
         solver.step(10)
         lapse = time.perf_counter() - start
-        found.append((10 * batch / lapse, (layer.loader.waiting - before) / lapse))
+        tries.append((10 * batch / lapse, (layer.loader.waiting - before) / lapse))
     layer.close()
-    best, waiting = max(found)
+    best, waiting = max(tries)
     return f"{best:13.1f} {waiting:8.1%}"
 
 

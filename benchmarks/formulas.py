@@ -25,31 +25,31 @@ Slopes = dict[str, np.ndarray]
 def tensors(arrays: Arrays, real: type, wanted: tuple[str, ...]) -> dict[str, Any]:
     """Tensors of the type `real`, indices as they are; those of `wanted` ask for a gradient."""
     torch = importlib.import_module("torch")
-    given = {}
+    inputs = {}
     for name, array in arrays.items():
         value = torch.from_numpy(np.ascontiguousarray(array if array.dtype.kind == "i" else array.astype(real)))
-        given[name] = value.requires_grad_(name in wanted)
-    return given
+        inputs[name] = value.requires_grad_(name in wanted)
+    return inputs
 
 
-def whole(function: Callable[..., Any], given: Mapping[str, Any], grad: Any) -> Any:
+def whole(function: Callable[..., Any], inputs: Mapping[str, Any], grad: Any) -> Any:
     """A function's result, after its gradients were added to the tensors' own."""
     torch = importlib.import_module("torch")
     with torch.set_grad_enabled(grad is not None):
-        result = function(given)
+        result = function(inputs)
     if grad is not None:
         result.backward(grad)
     return result.detach()
 
 
-def in_pieces(function: Callable[..., Any], given: Mapping[str, Any], grad: Any) -> Any:
+def in_pieces(function: Callable[..., Any], inputs: Mapping[str, Any], grad: Any) -> Any:
     """The same of some regions after others."""
     torch = importlib.import_module("torch")
-    rows = next(given[name] for name in ("rois", "boxes") if name in given)
+    rows = next(inputs[name] for name in ("rois", "boxes") if name in inputs)
     results = []
     for start in range(0, len(rows), PIECE):
         here = slice(start, start + PIECE)
-        part = {name: value[here] if name in ROWS else value for name, value in given.items()}
+        part = {name: value[here] if name in ROWS else value for name, value in inputs.items()}
         results.append(whole(function, part, None if grad is None else grad[here]))
     return torch.cat(results)
 
@@ -61,11 +61,11 @@ def by_torch(
     torch = importlib.import_module("torch")
     torch.set_default_dtype(torch.float64 if real is np.float64 else torch.float32)
     try:
-        given = tensors(arrays, real, wanted if grad is not None else ())
+        inputs = tensors(arrays, real, wanted if grad is not None else ())
         slope = None if grad is None else torch.from_numpy(np.asarray(grad, real))
         _, function, run = PEERS[name]
-        result = run(lambda t: function(t, options), given, slope)
-        slopes = {n: given[n].grad for n in wanted if grad is not None}
+        result = run(lambda t: function(t, options), inputs, slope)
+        slopes = {n: inputs[n].grad for n in wanted if grad is not None}
         return result.numpy(), {
             n: np.zeros(arrays[n].shape, real) if s is None else s.numpy() for n, s in slopes.items()
         }
@@ -139,13 +139,13 @@ def upsampled(t: Mapping[str, Any], o: dict[str, Any]) -> Any:
     return result
 
 
-def by_channels(function: Callable[..., Any], given: Mapping[str, Any], grad: Any) -> Any:
+def by_channels(function: Callable[..., Any], inputs: Mapping[str, Any], grad: Any) -> Any:
     """A function of images, 8 channels after others: the rest takes memory for each tap of each channel."""
     torch = importlib.import_module("torch")
     results = []
-    for start in range(0, given["x"].shape[1], 8):
+    for start in range(0, inputs["x"].shape[1], 8):
         here = slice(start, start + 8)
-        results.append(whole(function, {**given, "x": given["x"][:, here]}, None if grad is None else grad[:, here]))
+        results.append(whole(function, {**inputs, "x": inputs["x"][:, here]}, None if grad is None else grad[:, here]))
     return torch.cat(results, 1)
 
 
@@ -189,13 +189,13 @@ def formula(op: str) -> Callable[..., Any]:
     return function
 
 
-def integrals(function: Callable[..., Any], given: Mapping[str, Any], grad: Any) -> Any:
+def integrals(function: Callable[..., Any], inputs: Mapping[str, Any], grad: Any) -> Any:
     """PrRoIPooling from the pixels that each region reaches alone. function: the weights of rows and columns."""
     torch = importlib.import_module("torch")
-    weights, x = function(given), given["x"].detach()
+    weights, x = function(inputs), inputs["x"].detach()
     rows, columns = (w.detach() for w in weights)
     slopes = [torch.zeros_like(w) for w in (rows, columns)]
-    image, results, back = given["rois"][:, 0].long().tolist(), [], torch.zeros_like(x) if grad is not None else None
+    image, results, back = inputs["rois"][:, 0].long().tolist(), [], torch.zeros_like(x) if grad is not None else None
     for k, b in enumerate(image):
         (y, x_) = (
             slice(int(at[0]), int(at[-1]) + 1) for at in (torch.nonzero(w[k].any(0))[:, 0] for w in (rows, columns))
@@ -210,7 +210,7 @@ def integrals(function: Callable[..., Any], given: Mapping[str, Any], grad: Any)
             slopes[1][k][:, x_] = torch.einsum("cpq,cpx->qx", grad[k], half)
     if grad is not None:
         torch.autograd.backward(weights, slopes)
-        given["x"].grad = back
+        inputs["x"].grad = back
     return torch.stack(results)
 
 

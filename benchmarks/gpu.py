@@ -187,8 +187,8 @@ def items(section: str, quick: bool, tiny: bool) -> list[str]:
         return ["copy", "GEMM float32", "torch GEMM float32", "torch GEMM TF32", "torch GEMM bf16"]
     if section == "operators":
         shapes = (gpu_operators.TINY if tiny else gpu_operators.PYRAMID)[: 1 if quick else None]
-        found = list(dict.fromkeys(item_of(case) for case in gpu_operators.cases(quick, tiny)))
-        return [*found, *(f"Permute {'x'.join(map(str, shape))}" for shape, _, _ in shapes)]
+        names = list(dict.fromkeys(item_of(case) for case in gpu_operators.cases(quick, tiny)))
+        return [*names, *(f"Permute {'x'.join(map(str, shape))}" for shape, _, _ in shapes)]
     if section == "nets":
         return [f"{name}, batch {n}" for name in (gpu_nets.TINY_NETS if tiny else gpu_nets.NETS) for n in batches(tiny)]
     if section == "steps":
@@ -284,10 +284,10 @@ def read(process: subprocess.Popen[str], lines: queue.Queue[str | None]) -> None
 def ceilings_of(rows: list[Row], device: str) -> tuple[float, float, str]:
     """GB/s and GFLOP/s, and where they are from."""
     rates = {row["name"]: row["rate"] for row in rows if row["section"] == "ceilings" and "rate" in row}
-    found = next(((name, rates_of) for name, rates_of in DATASHEET.items() if name in device), ("", (0, 0)))
-    bandwidth = rates.get("copy") or found[1][0]
-    computed = max(rates.get("GEMM float32", 0), rates.get("torch GEMM float32", 0)) or found[1][1]
-    return bandwidth, computed, "measured" if "copy" in rates else f"datasheet of {found[0]}" if found[0] else "unknown"
+    sheet = next(((name, rates_of) for name, rates_of in DATASHEET.items() if name in device), ("", (0, 0)))
+    bandwidth = rates.get("copy") or sheet[1][0]
+    computed = max(rates.get("GEMM float32", 0), rates.get("torch GEMM float32", 0)) or sheet[1][1]
+    return bandwidth, computed, "measured" if "copy" in rates else f"datasheet of {sheet[0]}" if sheet[0] else "unknown"
 
 
 def judged(row: Row, bandwidth: float, computed: float) -> Row:

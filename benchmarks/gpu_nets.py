@@ -100,14 +100,14 @@ def without_ours(param: NetParameter) -> tuple[NetParameter, dict[str, tuple[int
         return param, {}
     rows = {top for layer in param.layer if family[layer.name] == "regions" for top in layer.top}
     rest = NetParameter()
-    kept = [layer for layer in param.layer if layer.name not in own and layer.type != "Input"]
-    written = {top for layer in kept for top in layer.top}
-    read = dict.fromkeys(bottom for layer in kept for bottom in layer.bottom if bottom not in written)
+    layers = [layer for layer in param.layer if layer.name not in own and layer.type != "Input"]
+    written = {top for layer in layers for top in layer.top}
+    read = dict.fromkeys(bottom for layer in layers for bottom in layer.bottom if bottom not in written)
     shapes = {b: (REGIONS, *net.blobs[b].shape[1:]) if b in rows else net.blobs[b].shape for b in read}
     for name, shape in shapes.items():
         each = rest.layer.add(name=name, type="Input", top=[name])
         each.input_param.shape.add(dim=shape)
-    rest.layer.extend(kept)
+    rest.layer.extend(layers)
     return rest, shapes
 
 
@@ -152,13 +152,13 @@ def by_layout(row: NetRow) -> dict[str, float]:
     device = row.device
     if device.kind != "cuda" or cudnn.library() is None:
         return {}
-    found = {}
+    times = {}
     for name, layout, fast in (("ours NCHW", "NCHW", False), ("ours NHWC", "NHWC", False), ("ours TF32", "auto", True)):
         with asked_for(layout):
             net = row.net(fast_math=fast)
-            found[name] = Timer(net.device, row.seconds, row.tiny).by_clock(net.forward)
+            times[name] = Timer(net.device, row.seconds, row.tiny).by_clock(net.forward)
             del net
-    return found
+    return times
 
 
 @contextmanager
@@ -176,7 +176,7 @@ def asked_for(layout: str) -> Iterator[None]:
 
 def torch_net(net: Net, inputs: dict[str, np.ndarray], seconds: float) -> tuple[dict[str, float], str]:
     """The times of torch's modules of the same net, and why there are none."""
-    found: dict[str, float] = {}
+    times: dict[str, float] = {}
     try:
         torch = cuda_torch()
         from boxpresso.exports import to_torch
@@ -188,13 +188,13 @@ def torch_net(net: Net, inputs: dict[str, np.ndarray], seconds: float) -> tuple[
             placed = module.to(memory_format=layout)
             with torch.no_grad():
                 call = partial(placed, **tensors)
-                found[name] = torch_by_clock(lambda: on_host(call()), seconds)  # noqa: B023
+                times[name] = torch_by_clock(lambda: on_host(call()), seconds)  # noqa: B023
                 graph = torch_graph(call)
                 if graph is not None:
-                    found[f"{name}, graph"] = torch_by_clock(lambda: (graph[0](), on_host(graph[1])), seconds)  # noqa: B023
+                    times[f"{name}, graph"] = torch_by_clock(lambda: (graph[0](), on_host(graph[1])), seconds)  # noqa: B023
     except Exception as error:
-        return found, f"torch: {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
-    return found, ""
+        return times, f"torch: {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
+    return times, ""
 
 
 def on_host(outputs: dict[str, Any]) -> list[Any]:

@@ -104,15 +104,15 @@ class Case:
 
 def cases(quick: bool = False, tiny: bool = False) -> list[Case]:
     """Every operator at the four shapes, forward and backward; `quick`: at the first alone; `tiny`: at shapes for a trial."""
-    found = []
+    chosen = []
     for shape, count, scale in TINY[:1] if tiny else PYRAMID[:1] if quick else PYRAMID:
         for name, operator in OPERATORS.items():
             batch, channels, height, width = shape
             channels = max(channels // operator.group, 1) * operator.group
             for ratio in (2, 0) if name in ADAPTIVE else (2,):
                 for backward in (False, True):
-                    found.append(Case(name, (batch, channels, height, width), count, scale, ratio, backward))
-    return found
+                    chosen.append(Case(name, (batch, channels, height, width), count, scale, ratio, backward))
+    return chosen
 
 
 def rows_of(case: Case) -> np.ndarray:
@@ -207,18 +207,18 @@ def peer(case: Case, rig: Rig) -> Callable[[], Any] | None:
     if not torch.cuda.is_available():
         raise ImportError("torch has no GPU here", name="torch")
     x, rois = (torch.from_numpy(np.array(blob.data)).cuda() for blob in rig.bottom[:2])
-    given = torch.from_numpy(np.array(rig.top[0].diff)).cuda()
+    grad = torch.from_numpy(np.array(rig.top[0].diff)).cuda()
     own, shape = torch.ops.torchvision, case.shape
     if name == "roi_align":
         rest: tuple[Any, ...] = (case.scale, POOLED, POOLED)
         if case.backward:
-            return lambda: own._roi_align_backward(given, rois, *rest, *shape, case.ratio, True)
+            return lambda: own._roi_align_backward(grad, rois, *rest, *shape, case.ratio, True)
         return lambda: own.roi_align(x, rois, *rest, case.ratio, True)
     size = (case.scale, POOLED, POOLED, *([case.ratio] if name == "ps_roi_align" else []))
     forward, backward = getattr(own, name), getattr(own, f"_{name}_backward")
     if case.backward:
         places = forward(x, rois, *size)[1]
-        return lambda: backward(given, rois, places, *size, *shape)
+        return lambda: backward(grad, rois, places, *size, *shape)
     return lambda: forward(x, rois, *size)
 
 

@@ -58,13 +58,13 @@ class Timer:
 
     def by_clock(self, call: Callable[[], Any]) -> float:
         """The median by the clock, each call waited for: for what goes to the host and back."""
-        found, begun = [], time.perf_counter()
-        while len(found) < self.least or (time.perf_counter() - begun < self.seconds and len(found) < 200):
+        times, begun = [], time.perf_counter()
+        while len(times) < self.least or (time.perf_counter() - begun < self.seconds and len(times) < 200):
             start = time.perf_counter()
             call()
             self.device.synchronize()
-            found.append(1000 * (time.perf_counter() - start))
-        return statistics.median(found)
+            times.append(1000 * (time.perf_counter() - start))
+        return statistics.median(times)
 
 
 def torch_ms(call: Callable[[], Any], seconds: float, cold: bool = True) -> float:
@@ -111,10 +111,10 @@ def torch_by_clock(call: Callable[[], Any], seconds: float) -> float:
     torch: Any = import_module("torch")
     call(), call()
     torch.cuda.synchronize()
-    found, begun = [], time.perf_counter()
-    while len(found) < 7 or (time.perf_counter() - begun < seconds and len(found) < 200):
+    times, begun = [], time.perf_counter()
+    while len(times) < 7 or (time.perf_counter() - begun < seconds and len(times) < 200):
         start = time.perf_counter()
         call()
         torch.cuda.synchronize()
-        found.append(1000 * (time.perf_counter() - start))
-    return statistics.median(found)
+        times.append(1000 * (time.perf_counter() - start))
+    return statistics.median(times)

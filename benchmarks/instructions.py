@@ -130,24 +130,24 @@ def write_ncnn(path: Path, channels: int, layers: list[tuple[int, int, int, int]
 
 def counted(python: Path, plugin: Path, program: str, file: Path, *words: object) -> tuple[int, int]:
     """Instructions of a pass, and how many of them are FMLA."""
-    found = []
+    counts = []
     for times in (1, *RUNS):  # kernels are compiled in the first
         environment = {**os.environ, "QEMU_PLUGIN": str(plugin), "BOXPRESSO_THREADS": "1", "OMP_NUM_THREADS": "1"}
         said = run(python, "-c", program, file, times, *words, env=environment)
         match = re.search(r"^instructions (\d+) (\d+)$", said, re.M)
         if match is None:
             sys.exit(f"no counts were printed: {said}")
-        found.append((int(match[1]), int(match[2])))
-    _, first, last = found
+        counts.append((int(match[1]), int(match[2])))
+    _, first, last = counts
     return tuple((b - a) // (RUNS[1] - RUNS[0]) for a, b in zip(first, last))  # type: ignore[return-value]
 
 
 def before_boxes(folder: str) -> str:
     """An example's net without the layer that chooses boxes."""
     param = read_net(ROOT / folder / "deploy.prototxt")
-    kept = [layer for layer in param.layer if layer.type != "DetectionOutput"]
+    layers = [layer for layer in param.layer if layer.type != "DetectionOutput"]
     del param.layer[:]
-    param.layer.extend(kept)
+    param.layer.extend(layers)
     return str(param)
 
 

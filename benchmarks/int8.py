@@ -173,9 +173,9 @@ def measure(model: str, pictures: Sequence[str]) -> tuple[str, dict[str, float],
     scales = boxpresso.quantize(source, pictures, **({} if weights else {"drop": 1.0}))
     with tempfile.TemporaryDirectory() as folder:
         exported = Path(folder) / "net.onnx"
-        kept = Path(folder) / "int8.caffemodel"
-        boxpresso.quantize.save(net, scales, kept)
-        plain, narrow = (Net(path, kept, device="cpu", precision=precision) for precision in ("float32", None))
+        quantized = Path(folder) / "int8.caffemodel"
+        boxpresso.quantize.save(net, scales, quantized)
+        plain, narrow = (Net(path, quantized, device="cpu", precision=precision) for precision in ("float32", None))
         inputs = [taken(net, source, picture) for picture in pictures]
         runs: dict[str, Callable[[], Any]] = {
             OURS: lambda: plain.forward(**inputs[0]), NARROW: lambda: narrow.forward(**inputs[0]),
@@ -183,7 +183,7 @@ def measure(model: str, pictures: Sequence[str]) -> tuple[str, dict[str, float],
         notes = []
         try:
             if bf16_available(net.device):
-                sixteen = Net(path, kept, device="cpu", precision="bf16")
+                sixteen = Net(path, quantized, device="cpu", precision="bf16")
                 runs[HALF] = lambda: sixteen.forward(**inputs[0])
             export_onnx(net, exported, check=False)
             export_onnx(narrow, Path(folder) / "ours.int8.onnx", check=False)

@@ -34,9 +34,9 @@ def lines(path: Path) -> list[str]:
     for kernel, of in sorted(uses.items()):
         row = f"{path.stem:18} {kernel:28}"
         for real in REALS:
-            found = sorted(of[real], key=lambda use: use.architecture)
-            registers = "".join(f"{use.registers:5}" for use in found)
-            row += f" {registers} {max(use.shared for use in found):6} {max(use.spills for use in found):6}"
+            ordered = sorted(of[real], key=lambda use: use.architecture)
+            registers = "".join(f"{use.registers:5}" for use in ordered)
+            row += f" {registers} {max(use.shared for use in ordered):6} {max(use.spills for use in ordered):6}"
         made.append(row)
     return made
 

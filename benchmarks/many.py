@@ -63,7 +63,7 @@ def loop(model: Sequence[str], folder: str, batch: int, first: int, step: int) -
     detector = Detector(*model, device="cpu")
     paths = sorted(str(path) for path in Path(folder).iterdir())[first::step]
     return sum(
-        len(found) for start in range(0, len(paths), batch) for found in detector.batch(paths[start : start + batch])
+        len(boxes) for start in range(0, len(paths), batch) for boxes in detector.batch(paths[start : start + batch])
     )
 
 

@@ -28,11 +28,11 @@ WITHOUT = "onnxruntime and OpenVINO are left out: this Boxpresso has no ONNX wri
 def deployed(path: str) -> Any:
     """The net at TEST with inputs of batch 1 and without layers that read data or evaluate."""
     net = select(read_net(path), "TEST")
-    kept = [layer for layer in net.layer if layer.type not in EVALUATE]
+    layers = [layer for layer in net.layer if layer.type not in EVALUATE]
     made = net
-    if len(kept) < len(net.layer):
-        made = NetParameter() if any(layer.type == "Input" for layer in kept) else parse_net(INPUT)
-        made.layer.extend(kept)
+    if len(layers) < len(net.layer):
+        made = NetParameter() if any(layer.type == "Input" for layer in layers) else parse_net(INPUT)
+        made.layer.extend(layers)
     for layer in made.layer:
         layer.detection_output_param.ClearField("save_output_param")
         if layer.type == "DetectionOutput":  # OpenCV wants fields that have defaults, too

@@ -38,7 +38,7 @@ def attention(rng: np.random.Generator, queries: int) -> Case:
         grids = [np.stack(np.meshgrid((np.arange(w) + 0.5) / w, (np.arange(h) + 0.5) / h), -1) for h, w in LEVELS]
         near = np.concatenate([g.reshape(-1, 2) for g in grids]).reshape(near.shape)
     away = 3 * rng.standard_normal((1, queries, 8, 4, 4, 2)) / sizes[None, None, None, :, None, ::-1]
-    given = {
+    inputs = {
         "value": rng.standard_normal((1, pixels.sum(), 8, 32)), "spatial_shapes": sizes,
         "level_start_index": np.cumsum(pixels) - pixels, "sampling_locations": near + away,
         "attention_weights": rng.uniform(0, 1, away.shape[:-1]),
@@ -56,23 +56,23 @@ def attention(rng: np.random.Generator, queries: int) -> Case:
             (torch.stack(samples, -2).flatten(-2) * weights).sum(-1).view(1, 256, queries).transpose(1, 2).contiguous()
         )
 
-    return ops.multi_scale_deformable_attn, given, {}, peer, ("value", "sampling_locations", "attention_weights")
+    return ops.multi_scale_deformable_attn, inputs, {}, peer, ("value", "sampling_locations", "attention_weights")
 
 
 def point(rng: np.random.Generator) -> Case:
-    given = {"x": rng.standard_normal((2, 256, 100, 152)), "points": rng.uniform(0, 1, (2, 784, 2))}
+    inputs = {"x": rng.standard_normal((2, 256, 100, 152)), "points": rng.uniform(0, 1, (2, 784, 2))}
 
     def peer(torch: Any, t: dict[str, Any]) -> Any:
         grid = 2 * t["points"][:, :, None] - 1
         return torch.nn.functional.grid_sample(t["x"], grid, align_corners=False)[..., 0]
 
-    return ops.point_sample, given, {}, peer, ("x", "points")
+    return ops.point_sample, inputs, {}, peer, ("x", "points")
 
 
 def crops(rng: np.random.Generator) -> Case:
     low = rng.uniform(0, 0.6, (100, 2))
     boxes = np.concatenate([low, low + rng.uniform(0.05, 0.4, (100, 2))], 1)
-    given = {"x": rng.standard_normal((1, 256, 50, 76)), "boxes": boxes, "box_indices": np.zeros(100)}
+    inputs = {"x": rng.standard_normal((1, 256, 50, 76)), "boxes": boxes, "box_indices": np.zeros(100)}
 
     def peer(torch: Any, t: dict[str, Any]) -> Any:
         b = t["boxes"]
@@ -81,19 +81,19 @@ def crops(rng: np.random.Generator) -> Case:
         grid = torch.stack([x[:, None].expand(-1, 14, -1), y[:, :, None].expand(-1, -1, 14)], -1)
         return torch.nn.functional.grid_sample(t["x"].expand(100, -1, -1, -1), grid, align_corners=True)
 
-    return ops.crop_and_resize, given, {"crop_size": 14}, peer, ("x", "boxes")
+    return ops.crop_and_resize, inputs, {"crop_size": 14}, peer, ("x", "boxes")
 
 
 def carafe(rng: np.random.Generator) -> Case:
     masks = rng.uniform(0, 1, (1, 25, 100, 152))
-    given = {"x": rng.standard_normal((1, 256, 50, 76)), "masks": masks / masks.sum(1, keepdims=True)}
+    inputs = {"x": rng.standard_normal((1, 256, 50, 76)), "masks": masks / masks.sum(1, keepdims=True)}
 
     def peer(torch: Any, t: dict[str, Any]) -> Any:
         parts = torch.nn.functional.unfold(t["x"], 5, padding=2).view(1, 256 * 25, 50, 76)
         wide = torch.nn.functional.interpolate(parts, scale_factor=2, mode="nearest").view(1, 256, 25, 100, 152)
         return (wide * t["masks"][:, None]).sum(2)
 
-    return ops.carafe, given, {}, peer, ("x", "masks")
+    return ops.carafe, inputs, {}, peer, ("x", "masks")
 
 
 def corner(rng: np.random.Generator) -> Case:
@@ -104,14 +104,14 @@ def corner(rng: np.random.Generator) -> Case:
 
 
 def correlated(rng: np.random.Generator) -> Case:
-    given = {name: rng.standard_normal((1, 128, 48, 64)) for name in ("x", "other")}
+    inputs = {name: rng.standard_normal((1, 128, 48, 64)) for name in ("x", "other")}
 
     def peer(torch: Any, t: dict[str, Any]) -> Any:
         wide = torch.nn.functional.pad(t["other"], (4, 4, 4, 4))
         rows = [(t["x"] * wide[:, :, p : p + 48, q : q + 64]).sum(1) for p in range(9) for q in range(9)]
         return torch.stack(rows, 1).view(1, 9, 9, 48, 64)
 
-    return ops.correlation, given, {"max_displacement": 4}, peer, ("x", "other")
+    return ops.correlation, inputs, {"max_displacement": 4}, peer, ("x", "other")
 
 
 def pyramid(rng: np.random.Generator) -> Case:
@@ -141,7 +141,7 @@ def pyramid(rng: np.random.Generator) -> Case:
 
 def pasted(rng: np.random.Generator) -> Case:
     low = rng.uniform(0, 500, (50, 2))
-    given = {
+    inputs = {
         "masks": rng.uniform(0, 1, (50, 28, 28)),
         "boxes": np.concatenate([low, low + rng.uniform(20, 300, (50, 2))], 1),
     }
@@ -153,7 +153,7 @@ def pasted(rng: np.random.Generator) -> Case:
         grid = torch.stack([x[:, None].expand(-1, 800, -1), y[:, :, None].expand(-1, -1, 1066)], 3)
         return torch.nn.functional.grid_sample(t["masks"][:, None], grid, align_corners=False)[:, 0]
 
-    return ops.paste_masks, given, {"image_size": (800, 1066), "threshold": None}, peer, ()
+    return ops.paste_masks, inputs, {"image_size": (800, 1066), "threshold": None}, peer, ()
 
 
 CASES: dict[str, Callable[[np.random.Generator], Case]] = {
@@ -186,18 +186,18 @@ def shortest(calls: dict[str, Callable[[], Any]]) -> dict[str, float]:
 
 
 def measure(torch: Any, name: str) -> list[str]:
-    op, given, options, peer, differentiable = CASES[name](np.random.default_rng(0))
-    given = {n: a.astype(np.float32) if a.dtype.kind == "f" else a for n, a in given.items()}
-    tensors = {n: torch.from_numpy(a).requires_grad_(n in differentiable) for n, a in given.items()}
+    op, inputs, options, peer, differentiable = CASES[name](np.random.default_rng(0))
+    inputs = {n: a.astype(np.float32) if a.dtype.kind == "f" else a for n, a in inputs.items()}
+    tensors = {n: torch.from_numpy(a).requires_grad_(n in differentiable) for n, a in inputs.items()}
 
     def forward() -> Any:
         with torch.no_grad():
             return peer(torch, tensors)
 
-    result, wanted = op(**given, **options), forward().numpy()
+    result, wanted = op(**inputs, **options), forward().numpy()
     grad = np.random.default_rng(1).standard_normal(result.shape).astype(np.float32)
     off = [np.abs(result - wanted).max() / np.abs(wanted).max()]
-    calls: dict[str, Callable[[], Any]] = {"ours": lambda: op(**given, **options), "torch": forward}
+    calls: dict[str, Callable[[], Any]] = {"ours": lambda: op(**inputs, **options), "torch": forward}
     if differentiable:
         back: Any = op.backward  # type: ignore[attr-defined]
 
@@ -207,13 +207,13 @@ def measure(torch: Any, name: str) -> list[str]:
             peer(torch, tensors).backward(torch.from_numpy(grad))
 
         both()
-        grads = back(grad, **given, **options)
+        grads = back(grad, **inputs, **options)
         off += [
             np.abs(grads[n] - t.grad.numpy()).max() / np.abs(t.grad.numpy()).max()
             for n, t in tensors.items()
             if n in grads
         ]
-        calls.update({"ours back": lambda: back(grad, **given, **options), "torch both": both})
+        calls.update({"ours back": lambda: back(grad, **inputs, **options), "torch both": both})
     best = shortest(calls)
     lines = [f"{name:<46}{'forward':<10}{best['ours']:9.2f}{best['torch']:10.2f}{best['torch'] / best['ours']:8.1f}x"]
     if differentiable:

@@ -74,9 +74,9 @@ def onnx_model(
     h, types = onnx.helper, {np.dtype(np.float32): 1, np.dtype(np.int64): 7}
     constants = constants or {}
     node = h.make_node(op, [*inputs, *constants], ["y"], **attributes)
-    given = [h.make_tensor_value_info(name, types[a.dtype], list(a.shape)) for name, a in inputs.items()]
+    input_infos = [h.make_tensor_value_info(name, types[a.dtype], list(a.shape)) for name, a in inputs.items()]
     held = [onnx.numpy_helper.from_array(a, name) for name, a in constants.items()]
-    graph = h.make_graph([node], "g", given, [h.make_tensor_value_info("y", 1, None)], held)
+    graph = h.make_graph([node], "g", input_infos, [h.make_tensor_value_info("y", 1, None)], held)
     return h.make_model(graph, opset_imports=[h.make_opsetid("", opset)], ir_version=8).SerializeToString()
 
 

@@ -45,7 +45,7 @@ WIDTHS = {
 class Sums:
     """What was compared over all pictures."""
 
-    found: int = 0
+    detections: int = 0
     again: int = 0
     missed: int = 0
     new: int = 0
@@ -79,7 +79,7 @@ def compare(sums: Sums, exact: Any, other: Any, threshold: float) -> None:
             sums.overlap = min(sums.overlap, float(table[row, column]))
             sums.pixels = max(sums.pixels, float(np.abs(exact.boxes[row] - other.boxes[column]).max()))
             sums.score = max(sums.score, abs(float(exact.scores[row]) - float(other.scores[column])))
-    sums.found += len(exact)
+    sums.detections += len(exact)
     sums.missed += len(rows)
     sums.new += len(columns)
     alone = [float(exact.scores[row]) for row in rows] + [float(other.scores[column]) for column in columns]
@@ -110,7 +110,7 @@ def measure(model: str, pictures: Sequence[Any]) -> None:
         detector, sums = Detector(*files, device="cpu", **KINDS[kind]), Sums()
         for picture, one in zip(pictures, wanted):
             compare(sums, one, detector(picture), float(detector.settings.threshold))
-        cells = [name, kind, *map(str, (sums.found, sums.again, sums.missed, sums.new))]
+        cells = [name, kind, *map(str, (sums.detections, sums.again, sums.missed, sums.new))]
         cells += [f"{sums.overlap:.4f}", f"{sums.pixels:.2f}", f"{sums.score:.3f}", f"{sums.margin:.3f}"]
         print(row([*cells, f"{seconds(detector, pictures) / base:.2f}"]), flush=True)
 

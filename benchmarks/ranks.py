@@ -43,11 +43,11 @@ SPEEDS = (1, 100)  # of its device
 
 
 def make(folder: str) -> Net:
-    given = select(
+    train_net = select(
         read_net(Path(__file__).resolve().parents[1] / "examples" / "ssd" / folder / "train.prototxt"), "TRAIN"
     )
     param = parse_net(INPUTS)
-    param.layer.extend(layer for layer in given.layer if layer.type != "AnnotatedData")
+    param.layer.extend(layer for layer in train_net.layer if layer.type != "AnnotatedData")
     net = Net(param, phase="TRAIN", device="cpu", seed=1)
     rng = np.random.default_rng(0)
     net.blobs["data"].data[...] = rng.standard_normal((1, 3, 300, 300))
@@ -91,9 +91,9 @@ def measure(net: Net, turns: int, ranks: Ranks) -> tuple[Reduction, list[float],
         spent = [forward[1], backward, seconds(sums, ranks)[1], seconds(together, ranks)[1]]
         if turn:
             ready.append([at[message.layer] - start for message in reduction.messages])
-            for kept, one in zip(times.values(), spent):
-                kept.append(one)
-    medians = {name: statistics.median(kept) for name, kept in times.items()}
+            for series, one in zip(times.values(), spent):
+                series.append(one)
+    medians = {name: statistics.median(series) for name, series in times.items()}
     sizes = [float(m.count * m.blobs[0].dtype.itemsize) for m in reduction.messages]
     return reduction, [statistics.median(column) for column in zip(*ready)], sizes, medians
 
@@ -115,14 +115,14 @@ def main() -> None:
     warnings.simplefilter("ignore")
     ranks = open_ranks()
     say = print if ranks.rank == 0 else lambda *words, **options: None
-    found = {}
+    measured = {}
     with ranks.together():
         say(f"{ranks.size} ranks on one machine, {threads()} CPU threads each, batch 1 each; ms")
         heads = ("MB", "messages", "forward", "backward", "sums", "with sums", "visible", "hidden")
         say(f"{'net':14}" + "".join(f"{head:>10}" for head in heads))
         for name, (folder, turns) in MODELS.items():
             reduction, ready, sizes, t = measure(make(folder), turns, ranks)
-            found[name] = ready, sizes, t
+            measured[name] = ready, sizes, t
             cost = t["together"] - t["backward"]
             hidden = 1 - cost / t["sums"]
             ms = [1e3 * value for value in (t["forward"], t["backward"], t["sums"], t["together"], cost)]
@@ -132,7 +132,7 @@ def main() -> None:
         f"\nModel: N machines, batch {BATCH} each, latency {1e6 * LATENCY:.0f} us; ms of all sums, of them visible, efficiency"
     )
     say(f"{'net':20} {'step':>7} {'N':>3}" + "".join(f" {f'{g} Gb/s':>24}" for g in GIGABITS))
-    for name, (ready, sizes, t) in found.items():
+    for name, (ready, sizes, t) in measured.items():
         for speed in SPEEDS:
             for machines in MACHINES:
                 say(line(name, ready, sizes, t, speed, machines))

@@ -231,9 +231,9 @@ def main() -> None:
     parser.add_argument("--into", type=Path, default=HERE / "results" / "real.txt")
     args = parser.parse_args()
     for data in args.folders:
-        for what, train, test, iterations, spent, *values in PROGRAMS[args.program](data.resolve(), args.seconds):
+        for program, train, test, iterations, spent, *values in PROGRAMS[args.program](data.resolve(), args.seconds):
             numbers = (f"{value:.3f}" for value in values)
-            line = COLUMNS.format(data.resolve().name, what, train, test, iterations, f"{spent:.0f}", *numbers)
+            line = COLUMNS.format(data.resolve().name, program, train, test, iterations, f"{spent:.0f}", *numbers)
             if not args.into.exists():
                 args.into.write_text(COLUMNS.format(*HEAD) + "\n", encoding="utf-8")
             with args.into.open("a", encoding="utf-8") as file:

@@ -106,7 +106,7 @@ class Table:
                     rows.setdefault((f"{program} cannot run", why), []).append(title)
                 elif "failed" in result:
                     rows.setdefault((f"{program} failed at", result["failed"]), []).append(title)
-        lines += [f"{what} {', '.join(titles)}: {why}" if why else what for (what, why), titles in rows.items()]
+        lines += [f"{said} {', '.join(titles)}: {why}" if why else said for (said, why), titles in rows.items()]
         return [textwrap.fill(line[:300], WIDTH, subsequent_indent="    ") for line in lines]
 
 

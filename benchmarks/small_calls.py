@@ -71,10 +71,10 @@ def main() -> None:
         "batched_nms": ("batched_nms", (boxes, scores, classes, 0.5), {}),
     }
     lines = [f"{'us a call':<20} {'theirs':>7} {'replaced':>9} {'torch':>7} {'numpy':>7} {'kernels':>8}"]
-    for title, (name, given, options) in cases.items():
-        there = tuple(torch.from_numpy(a) if isinstance(a, np.ndarray) else a for a in given)
+    for title, (name, inputs, options) in cases.items():
+        there = tuple(torch.from_numpy(a) if isinstance(a, np.ndarray) else a for a in inputs)
         theirs = lambda: getattr(torchvision.ops, name)(*there, **options)  # noqa: E731, B023
-        plain = lambda: getattr(ops, name)(*given, **options)  # noqa: E731, B023
+        plain = lambda: getattr(ops, name)(*inputs, **options)  # noqa: E731, B023
         with torch.no_grad():
             own = least(theirs)
             with ours.replacing("torchvision"):

@@ -82,8 +82,8 @@ def counted(job: Job, tiny: bool, variables: dict[str, str]) -> dict[str, dict[s
         subprocess.run([sys.executable, __file__, "--run", str(path), *words], env=variables, check=True)
         made: dict[str, dict[str, int]] = defaultdict(dict)
         for line in path.read_text().splitlines():
-            kernel, what, value = line.split("\t")
-            made[kernel][what] = int(value)
+            kernel, counter, value = line.split("\t")
+            made[kernel][counter] = int(value)
         return made
 
 
@@ -121,15 +121,15 @@ def head() -> list[str]:
 
 def cases(words: list[str], tiny: bool) -> list[gpu_operators.Case]:
     """The cases of the big shape, or of the small one, whose names have all words."""
-    found = gpu_operators.cases(quick=not tiny, tiny=tiny)
+    cases = gpu_operators.cases(quick=not tiny, tiny=tiny)
     return [
-        c for c in found if all(c.name.startswith(word[1:]) if word[0] == "^" else word in c.name for word in words)
+        c for c in cases if all(c.name.startswith(word[1:]) if word[0] == "^" else word in c.name for word in words)
     ]
 
 
 def nets(words: list[str], tiny: bool) -> list[str]:
-    found = gpu_nets.TINY_NETS if tiny else gpu_nets.NETS
-    return [name for name in found if all(word.lstrip("^") in name for word in words)]
+    names = gpu_nets.TINY_NETS if tiny else gpu_nets.NETS
+    return [name for name in names if all(word.lstrip("^") in name for word in words)]
 
 
 def main() -> int:

@@ -65,7 +65,7 @@ def arrow() -> Any:
     return pyarrow
 
 
-def detected(detector: Detector, pictures: Sequence[Any], kept: Any = None) -> Any:
+def detected(detector: Detector, pictures: Sequence[Any], beside: Any = None) -> Any:
     """The detections of pictures as an Arrow table, a row a picture.
 
     Parameters
@@ -74,7 +74,7 @@ def detected(detector: Detector, pictures: Sequence[Any], kept: Any = None) -> A
         The Detector; pictures that can be read go through it together.
     pictures
         Of each what `image.as_image` takes, or a BoxpressoError for one that could not be read; None, too, is an error.
-    kept
+    beside
         A table with a row for each picture, whose columns come first in the result.
 
     Returns
@@ -83,7 +83,7 @@ def detected(detector: Detector, pictures: Sequence[Any], kept: Any = None) -> A
         `width`, `height` (int32; null where the picture cannot be read), `detections` (a list of `detection_type`, best first)
         and `error` (null, or what is wrong with the picture).
     """
-    return table_of(rows_of_pictures(detector, pictures), kept)
+    return table_of(rows_of_pictures(detector, pictures), beside)
 
 
 class Row(NamedTuple):
@@ -114,7 +114,7 @@ def rows_of_pictures(detector: Detector, pictures: Sequence[Any]) -> list[Row]:
     return rows
 
 
-def table_of(rows: Sequence[Row], kept: Any = None) -> Any:
+def table_of(rows: Sequence[Row], beside: Any = None) -> Any:
     """The columns of `detected`, after those of a table."""
     pa = arrow()
     columns = {
@@ -123,8 +123,8 @@ def table_of(rows: Sequence[Row], kept: Any = None) -> Any:
         "detections": detection_column([row.detections for row in rows]),
         "error": pa.array([row.error for row in rows], pa.string()),
     }
-    table = pa.table(columns) if kept is None else kept
-    for name, column in {} if kept is None else columns.items():
+    table = pa.table(columns) if beside is None else beside
+    for name, column in {} if beside is None else columns.items():
         at = table.schema.get_field_index(name)
         table = table.append_column(name, column) if at < 0 else table.set_column(at, name, column)
     return table

@@ -47,7 +47,7 @@ def curves(log: Path) -> Path | None:
     return plot(str(log), str(log.with_name("curves.png")))
 
 
-def tracked(things: Iterable[T], total: int, what: str) -> Iterator[T]:
+def tracked(things: Iterable[T], total: int, description: str) -> Iterator[T]:
     """The things, with a bar on a terminal where `rich` is installed."""
     if importlib.util.find_spec("rich") is None:
         yield from things
@@ -55,7 +55,7 @@ def tracked(things: Iterable[T], total: int, what: str) -> Iterator[T]:
     from rich.console import Console
     from rich.progress import track
 
-    yield from track(things, what, total, console=Console(stderr=True), transient=True)
+    yield from track(things, description, total, console=Console(stderr=True), transient=True)
 
 
 def sheet(pictures: Sequence[Any], columns: int = 4, gap: int = 4) -> Any:

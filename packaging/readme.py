@@ -10,10 +10,10 @@ LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)")
 
 def address() -> str:
     """Where the repository is, as pyproject.toml says, which is the one place that does."""
-    found = re.search(r'(?m)^Repository = "(https://[^"]+?)/?"', (ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    if found is None:
+    match = re.search(r'(?m)^Repository = "(https://[^"]+?)/?"', (ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    if match is None:
         raise SystemExit("pyproject.toml has no Repository among its project.urls")
-    return found[1]
+    return match[1]
 
 
 def long_description(text: str, at: str) -> str:

@@ -66,10 +66,10 @@ def lacking(library: bytes) -> list[str]:
 def faults(wheel: Path, jobs: list[Job]) -> list[str]:
     """What is wrong with a wheel that should have the kernels of `jobs` for every level of its platform."""
     name = re.fullmatch(r"boxpresso-[\w.]+-py3-none-(\w+(?:\.\w+)*)\.whl", wheel.name)
-    found = [kind for tag, kind in KINDS.items() if name and re.fullmatch(tag, name[1].split(".")[0])]
-    if name is None or not found:
+    kinds = [kind for tag, kind in KINDS.items() if name and re.fullmatch(tag, name[1].split(".")[0])]
+    if name is None or not kinds:
         return [f"{wheel.name} is not the name of a wheel for any Python and a platform that is known"]
-    machine, begins = found[0]
+    machine, begins = kinds[0]
     wrong = []
     if wheel.stat().st_size > MOST:
         wrong.append(f"it has {wheel.stat().st_size / 1e6:.1f} MB, more than {MOST / 1e6:.0f}")
@@ -143,13 +143,13 @@ def main(words: list[str] | None = None) -> int:
     if asked.check and not asked.what:
         parser.error("name the wheels to check")
     status = 0
-    for what in asked.what or PLATFORMS:
+    for target in asked.what or PLATFORMS:
         try:
             if asked.check:
-                wheel = Path(what).resolve(strict=True)
+                wheel = Path(target).resolve(strict=True)
             else:
-                compile_kernels(what, asked.kernels / what)
-                wheel = make(what, asked.kernels / what, asked.out)
+                compile_kernels(target, asked.kernels / target)
+                wheel = make(target, asked.kernels / target, asked.out)
         except subprocess.CalledProcessError:
             return 1
         wrong = faults(wheel, all_jobs())

@@ -93,9 +93,9 @@ def run(name: str, command: Sequence[str], line: bool = True, beside: bool = Fal
             output.seek(0)
             said = output.read().decode(errors="replace")
             print(f"{CLEAR if sys.stdout.isatty() else ''}{heading}\n{said}", end="", flush=True)
-        told = json.loads(report.read_text(encoding="utf-8")) if report.exists() else {}
+        fields = json.loads(report.read_text(encoding="utf-8")) if report.exists() else {}
     seconds = time.monotonic() - start
-    return Result(name, "failed" if process.returncode else "passed", seconds, cpu=cpu, **told)
+    return Result(name, "failed" if process.returncode else "passed", seconds, cpu=cpu, **fields)
 
 
 def lines(results: Iterable[Result]) -> list[str]:

@@ -272,10 +272,10 @@ def check(
     try:
         with at_most(limit), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            given = fed(read_net(CORPUS / entry["file"]), entry["file"])
+            param = fed(read_net(CORPUS / entry["file"]), entry["file"])
             if own_size:
-                Net(unfilled(given), phase=phase, stages=stages(given, phase), device=device)
-            net = built(given, phase, device)
+                Net(unfilled(param), phase=phase, stages=stages(param, phase), device=device)
+            net = built(param, phase, device)
             reached = 1
             feed(net)
             forward(net)
@@ -299,13 +299,13 @@ def check(
     return Result(entry["file"], entry["family"], entry["kind"], phase, *done, reason, took)
 
 
-def built(given: NetParameter, phase: str, device: str | None = "cpu") -> Net:
+def built(param: NetParameter, phase: str, device: str | None = "cpu") -> Net:
     """The reduced net; one whose layers count on its own batch or size keeps those."""
-    options: dict[str, Any] = {"phase": phase, "stages": stages(given, phase), "device": device, "seed": 1}
+    options: dict[str, Any] = {"phase": phase, "stages": stages(param, phase), "device": device, "seed": 1}
     try:
-        return Net(reduced(given), **options)
+        return Net(reduced(param), **options)
     except BoxpressoError:
-        return Net(reduced(given, small=False), **options)
+        return Net(reduced(param, small=False), **options)
 
 
 def forward(net: Net) -> None:
@@ -320,10 +320,10 @@ def forward(net: Net) -> None:
                 net.tops[i][0].data[...] = np.asarray(net.tops[i][0].data) / scale
 
 
-def refuse_non_finite(what: str, arrays: dict[str, Any]) -> None:
+def refuse_non_finite(stage: str, arrays: dict[str, Any]) -> None:
     for name, array in arrays.items():
         if not np.isfinite(np.asarray(array)).all():
-            raise ArithmeticError(f"{what}: {name} is not finite")
+            raise ArithmeticError(f"{stage}: {name} is not finite")
 
 
 def table(results: list[Result]) -> str:

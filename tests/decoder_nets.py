@@ -69,14 +69,16 @@ def logistic(x: np.ndarray) -> np.ndarray:
     return 1 / (1 + np.exp(-x.astype(np.float64)))
 
 
-def same(found, boxes, scores, landmarks=None, tolerance=1e-3):
+def same(detections, boxes, scores, landmarks=None, tolerance=1e-3):
     """Whether detections have these boxes, scores and landmarks, in the order of their scores."""
     order = sorted(range(len(boxes)), key=lambda i: -scores[i])
     assert len(boxes) > 1
-    np.testing.assert_allclose(found.scores, [scores[i] for i in order], atol=1e-5)
-    np.testing.assert_allclose(found.boxes, [boxes[i] for i in order], atol=tolerance * max(HIGH, WIDE))
+    np.testing.assert_allclose(detections.scores, [scores[i] for i in order], atol=1e-5)
+    np.testing.assert_allclose(detections.boxes, [boxes[i] for i in order], atol=tolerance * max(HIGH, WIDE))
     if landmarks is not None:
-        np.testing.assert_allclose(found.landmarks, [landmarks[i] for i in order], atol=tolerance * max(HIGH, WIDE))
+        np.testing.assert_allclose(
+            detections.landmarks, [landmarks[i] for i in order], atol=tolerance * max(HIGH, WIDE)
+        )
 
 
 def read(net, values, name, **settings):
@@ -84,5 +86,5 @@ def read(net, values, name, **settings):
     decoder = recognise([net])
     assert decoder is not None
     assert name == decoder.NAME
-    found = decoder.read(values, (HIGH, WIDE), decoder.settings.given(**settings))
-    return decoder, found.sorted()
+    detections = decoder.read(values, (HIGH, WIDE), decoder.settings.given(**settings))
+    return decoder, detections.sorted()

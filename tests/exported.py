@@ -91,10 +91,10 @@ def check(
     onnx.checker.check_model(model, full_check=True)
     assert {node.domain for node in model.graph.node} <= {""}
     expected = net.forward(**inputs)
-    found = RUNNERS[runner or target](model, inputs)
+    outputs = RUNNERS[runner or target](model, inputs)
     worst = 0.0
     for name, wanted in expected.items():
-        got = found[name if name not in net.inputs else f"{name}_out"]
+        got = outputs[name if name not in net.inputs else f"{name}_out"]
         assert got.shape == wanted.shape, f"{name}: {got.shape}, not {wanted.shape}"
         assert np.array_equal(np.isnan(got), np.isnan(wanted)), name
         scale = max(1.0, float(np.abs(wanted[np.isfinite(wanted)]).max(initial=0)))
@@ -113,7 +113,7 @@ def caffe_case(path: Path) -> tuple[str, list[np.ndarray], list[np.ndarray], int
     tops = max(1, len(layer.top))
     for field in ("bottom", "top", "name"):
         layer.ClearField(field)
-    arrays = [[c[f"{what}_{i}"] for i in range(9) if f"{what}_{i}" in c] for what in ("bottom", "param")]
+    arrays = [[c[f"{prefix}_{i}"] for i in range(9) if f"{prefix}_{i}" in c] for prefix in ("bottom", "param")]
     return text_format.MessageToString(layer, as_one_line=True), *arrays, tops
 
 

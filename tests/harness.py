@@ -19,7 +19,7 @@ __all__ = ["Rig", "check_golden", "check_gradient", "close"]  # Rig and check_gr
 
 
 def close(
-    actual: np.ndarray, wanted: np.ndarray, rtol: float = 2e-4, atol: float = 2e-5, what: str = "", terms: float = 0.0
+    actual: np.ndarray, wanted: np.ndarray, rtol: float = 2e-4, atol: float = 2e-5, title: str = "", terms: float = 0.0
 ) -> None:
     """Equal within rtol, or atol of the largest wanted value; NaN and infinity in the same places.
 
@@ -27,10 +27,10 @@ def close(
     them, and atol is of this number.
     """
     wanted = np.asarray(wanted)
-    assert np.shape(actual) == wanted.shape, f"{what}: shape {np.shape(actual)}, wanted {wanted.shape}"
+    assert np.shape(actual) == wanted.shape, f"{title}: shape {np.shape(actual)}, wanted {wanted.shape}"
     finite = wanted[np.isfinite(wanted)]
     scale = float(np.abs(finite).max(initial=terms))
-    np.testing.assert_allclose(actual, wanted, rtol=rtol, atol=atol * scale, err_msg=what, equal_nan=True)
+    np.testing.assert_allclose(actual, wanted, rtol=rtol, atol=atol * scale, err_msg=title, equal_nan=True)
 
 
 def check_golden(path: Path, device: str, tweak: Callable[[Rig], None] | None = None) -> None:
@@ -54,10 +54,10 @@ def check_golden(path: Path, device: str, tweak: Callable[[Rig], None] | None = 
     if tweak:
         tweak(rig)
     for i, top in enumerate(rig.forward()):
-        close(top, case[f"top_{i}"], what=f"top {i}")
+        close(top, case[f"top_{i}"], title=f"top {i}")
     for i in range(counted["param"]):
         if f"param_after_{i}" in case:
-            close(np.array(rig.layer.blobs[i].data), case[f"param_after_{i}"], what=f"parameter {i} after forward")
+            close(np.array(rig.layer.blobs[i].data), case[f"param_after_{i}"], title=f"parameter {i} after forward")
     if not case["has_backward"]:
         return
     down = [f"bottom_diff_{i}" in case for i in range(counted["bottom"])]
@@ -65,12 +65,12 @@ def check_golden(path: Path, device: str, tweak: Callable[[Rig], None] | None = 
     bottoms = rig.backward(diffs, down)
     for i, wanted in enumerate(down):
         if wanted:
-            close(bottoms[i], case[f"bottom_diff_{i}"], what=f"bottom diff {i}")
+            close(bottoms[i], case[f"bottom_diff_{i}"], title=f"bottom diff {i}")
         elif not case["inplace"]:
             assert np.isnan(bottoms[i]).all(), f"bottom {i}: its diff was written although it was not asked for"
     for i, diff in enumerate(rig.param_diffs()):
         if f"param_diff_{i}" in case:
-            close(diff, case[f"param_diff_{i}"], what=f"parameter diff {i}")
+            close(diff, case[f"param_diff_{i}"], title=f"parameter diff {i}")
 
 
 def calls_of(work):

@@ -52,20 +52,20 @@ def of_regions(path: Path) -> bool:
 
 def includes(path: Path) -> list[tuple[str, Path | None]]:
     """What a text itself includes: as it may stand behind #include anywhere, and the file, None for one of the system."""
-    found: list[tuple[str, Path | None]] = []
+    included: list[tuple[str, Path | None]] = []
     for own, system in INCLUDED.findall(path.read_text(encoding="utf-8")):
         header = (path.parent / own if (path.parent / own).exists() else HEADERS / own).resolve()
-        found.append((f'"{header}"', header) if own else (f"<{system}>", None))
-    return found
+        included.append((f'"{header}"', header) if own else (f"<{system}>", None))
+    return included
 
 
 def headers(path: Path) -> list[Path]:
     """The files that a text includes, directly or not."""
-    found: dict[Path, None] = {}
+    included: dict[Path, None] = {}
     for _, header in includes(path):
         if header:
-            found |= dict.fromkeys([*headers(header), header])
-    return list(found)
+            included |= dict.fromkeys([*headers(header), header])
+    return list(included)
 
 
 def together(paths: Sequence[Path], ends: Sequence[str] = ()) -> str:
@@ -149,12 +149,12 @@ def compile(path: Path, real: str, codes: Iterable[tuple[int, Iterable[int]]], o
     result = subprocess.run(command, capture_output=True, text=True)
     if result.returncode:
         raise DoesNotCompile(f"{' '.join(command)}\n{result.stderr}")
-    found, name, architecture, stack, spills = [], "", 0, 0, 0
+    uses, name, architecture, stack, spills = [], "", 0, 0, 0
     for line in result.stderr.splitlines():
         if entry := ENTRY.search(line):
             name, architecture = entry[1], int(entry[2])
         elif frame := STACK.search(line):
             stack, spills = int(frame[1]), int(frame[2]) + int(frame[3])
         elif used := USED.search(line):
-            found.append(Use(name, architecture, int(used[1]), int(used[2] or 0), stack, spills))
-    return found
+            uses.append(Use(name, architecture, int(used[1]), int(used[2] or 0), stack, spills))
+    return uses

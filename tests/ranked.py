@@ -37,11 +37,11 @@ def mpirun() -> list[str]:
     if importlib.util.find_spec("mpi4py") is None:
         pytest.skip("mpi4py is not installed: pip install 'boxpresso[mpi]'")
     beside = Path(sys.executable).with_name("mpirun")
-    found = str(beside) if beside.exists() else shutil.which("mpirun")
-    if found is None:
+    command = str(beside) if beside.exists() else shutil.which("mpirun")
+    if command is None:
         pytest.skip("there is no mpirun: pip install mpich, or the system's package")
-    version = subprocess.run([found, "--version"], capture_output=True, text=True).stdout
-    return [found, *(["--allow-run-as-root", "--oversubscribe"] if "Open MPI" in version else [])]
+    version = subprocess.run([command, "--version"], capture_output=True, text=True).stdout
+    return [command, *(["--allow-run-as-root", "--oversubscribe"] if "Open MPI" in version else [])]
 
 
 @contextmanager

@@ -72,9 +72,9 @@ def refused(answer: Any, status: int, words: str) -> None:
     assert answer.headers["content-type"] == "application/json"
 
 
-def rows(found) -> list[tuple]:
-    plain = as_json(found)
-    return [(found.label(i), round(one["score"], 5), *np.round(one["box"], 1)) for i, one in enumerate(plain)]
+def rows(detections) -> list[tuple]:
+    plain = as_json(detections)
+    return [(detections.label(i), round(one["score"], 5), *np.round(one["box"], 1)) for i, one in enumerate(plain)]
 
 
 def answered(answer: Any) -> list[tuple]:

@@ -37,12 +37,12 @@ def askers(file: Path) -> set[str]:
     statement or through another one of these names, as a fixture or a decorator may be."""
     asking, statements = set[str](), []
     for statement in ast.parse(file.read_text(encoding="utf-8")).body:
-        if isinstance(statement, ast.ImportFrom) and (found := module(statement.module or "")):
-            theirs = ASKED if statement.module == "shared" else askers(found)
+        if isinstance(statement, ast.ImportFrom) and (path := module(statement.module or "")):
+            theirs = ASKED if statement.module == "shared" else askers(path)
             asking |= {name.asname or name.name for name in statement.names if name.name in theirs}
         elif isinstance(statement, ast.Import):
             files = {name.asname or name.name: module(name.name) for name in statement.names}
-            theirs = {name: askers(found) for name, found in files.items() if found}
+            theirs = {name: askers(path) for name, path in files.items() if path}
             asking |= {f"{name}.{each}" for name, names in theirs.items() for each in names}
         else:
             inside = list(ast.walk(statement))

@@ -150,9 +150,9 @@ def check(
     try:
         with corpus.at_most(SECONDS), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            given = unfilled(read_net(path))
+            param = unfilled(read_net(path))
             stage = "build"
-            net = built(given, phase, device, not forward, python_layers, state)
+            net = built(param, phase, device, not forward, python_layers, state)
             if forward:
                 stage = "forward"
                 randomise(net)
@@ -166,19 +166,19 @@ def check(
 
 
 def built(
-    given: NetParameter, phase: str, device: str, lazy: bool, python_layers: Sequence[str] = (),
+    param: NetParameter, phase: str, device: str, lazy: bool, python_layers: Sequence[str] = (),
     state: State | None = None,
 ) -> Net:  # fmt: skip
     """The net on few images, or on those of its prototxt where it counts on them."""
-    state = state or state_of(given, phase)
+    state = state or state_of(param, phase)
     options = {"phase": phase, "device": device, "seed": 1, "lazy": lazy, "level": state.level}
     options |= {"stages": state.stages, "python_layers": python_layers}
     options["memory_limit"] = BYTES if phase == "TEST" else None  # in TRAIN it counts gradients, which no forward makes
     try:
-        fewer, shapes = small(given, phase, state)
+        fewer, shapes = small(param, phase, state)
         net = Net(fewer, data=shapes, **options)
     except BoxpressoError:
-        net = Net(given, data="shapes", **options)
+        net = Net(param, data="shapes", **options)
     taken = net.memory.total - net.memory.diffs
     if taken > BYTES:
         raise DeviceError(f"a forward takes {taken} bytes, {BYTES} are allowed")

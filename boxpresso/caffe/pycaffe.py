@@ -263,20 +263,20 @@ class Net(BoxpressoNet):
             yield {name: np.concatenate([v, np.zeros((rest, *v.shape[1:]), v.dtype)]) for name, v in batch.items()}
 
     def _fill(
-        self, given: Mapping[str, ArrayLike], wanted: Sequence[str], what: str, array: Callable[[Blob], AnyArray]
+        self, values: Mapping[str, ArrayLike], wanted: Sequence[str], kind: str, array: Callable[[Blob], AnyArray]
     ) -> None:
-        if not given:
+        if not values:
             return
-        if set(given) != set(wanted):
-            where = "net inputs" if what == "Input" else "net outputs"
+        if set(values) != set(wanted):
+            where = "net inputs" if kind == "Input" else "net outputs"
             raise ModelError(
-                f"{what} blob arguments do not match {where}: given {sorted(given)}, the net has {sorted(wanted)}"
+                f"{kind} blob arguments do not match {where}: given {sorted(values)}, the net has {sorted(wanted)}"
             )
-        for name, value in given.items():
+        for name, value in values.items():
             shape, rows = self.blobs[name].shape, np.shape(value)[:1]
             if rows != shape[:1]:
                 raise ModelError(
-                    f"{what} is not batch sized: {name!r} has the shape {shape}, the array {np.shape(value)}; "
+                    f"{kind} is not batch sized: {name!r} has the shape {shape}, the array {np.shape(value)}; "
                     f"net.blobs[{name!r}].reshape(...) gives another batch"
                 )
             array(self.blobs[name])[...] = value

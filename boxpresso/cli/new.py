@@ -242,7 +242,7 @@ def describe(made: Made) -> list[str]:
             f"training: {plan.iterations} iterations of {counted(plan.batch * plan.iter_size)}, {plan.method}, "
             f"base_lr {plan.rate:g}; mAP every {plan.test_interval}"
         )
-    lines += [f"the folder of before, with its snapshots, is now {made.kept}"] * bool(made.kept)
+    lines += [f"the folder of before, with its snapshots, is now {made.old_folder}"] * bool(made.old_folder)
     lines = [piece for line in lines for piece in wrapped(line)]
     folder = wish.out.as_posix()
     solver, log = (shlex.quote(f"{folder}/{name}") for name in ("solver.prototxt", "train.log"))

@@ -549,11 +549,11 @@ def extra_package(name: str, purpose: str) -> Any:
         raise BoxpressoError(f"{purpose} needs {name}: pip install {name}") from error
 
 
-def as_detections(found: Any, names: Mapping[int, str] | None = None) -> Detections:
+def as_detections(detections: Any, names: Mapping[int, str] | None = None) -> Detections:
     """Detections of a list of Detection, or of anything else with class_id (or label), score and box; names are added."""
-    if isinstance(found, Detections):
-        return replace(found, names={**found.names, **names}) if names else found
-    rows = list(found)
+    if isinstance(detections, Detections):
+        return replace(detections, names={**detections.names, **names}) if names else detections
+    rows = list(detections)
     numbers = [class_id_of(row) for row in rows]
     own = {n: str(name) for n, row in zip(numbers, rows) if (name := getattr(row, "class_name", None)) is not None}
     boxes, scores = [row.box for row in rows], [row.score for row in rows]

@@ -30,40 +30,40 @@ def colour(label: int) -> tuple[int, int, int]:
     return int(code[1:3], 16), int(code[3:5], 16), int(code[5:7], 16)
 
 
-def draw(image: Image, found: Rows) -> Image:
+def draw(image: Image, detections: Rows) -> Image:
     """A copy of a picture with its detections drawn; `boxpresso.drawing.draw_detections` says how."""
-    if found.picture is not None:
-        return pillow.fromarray(found.picture).convert("RGB")
+    if detections.picture is not None:
+        return pillow.fromarray(detections.picture).convert("RGB")
     picture = image.convert("RGB")
-    if found.masks is not None:
-        picture = draw_masks(picture, found)
+    if detections.masks is not None:
+        picture = draw_masks(picture, detections)
     drawing = ImageDraw.Draw(picture)
     side = math.sqrt(picture.width * picture.height)
     line = max(1, round(side / 190))
     edge = max(1, line // 4)
-    seen = [(i, frame) for i, box in enumerate(found.boxes.tolist()) if (frame := inside(box, *picture.size))]
-    crowd = len(seen) > CROWD and found.kind == "boxes"
+    seen = [(i, frame) for i, box in enumerate(detections.boxes.tolist()) if (frame := inside(box, *picture.size))]
+    crowd = len(seen) > CROWD and detections.kind == "boxes"
     font = ImageFont.load_default(letters(side, [frame for _, frame in seen], crowd))
-    if found.kind == "classes":
-        draw_classes(drawing, found, font)
+    if detections.kind == "classes":
+        draw_classes(drawing, detections, font)
         return picture
-    seen.sort(key=lambda pair: found.scores[pair[0]])
+    seen.sort(key=lambda pair: detections.scores[pair[0]])
     for i, frame in seen:
-        fill = colour(int(found.class_ids[i]))
-        if found.quadrilaterals is not None:
-            draw_outline(drawing, found.quadrilaterals[i].tolist(), fill, line, edge)
-        elif found.kind == "boxes":
+        fill = colour(int(detections.class_ids[i]))
+        if detections.quadrilaterals is not None:
+            draw_outline(drawing, detections.quadrilaterals[i].tolist(), fill, line, edge)
+        elif detections.kind == "boxes":
             draw_frame(drawing, frame, fill, line, edge)
-        if found.landmarks is not None:
-            draw_landmarks(drawing, found.landmarks[i].tolist(), found.links, fill, frame, line)
-    alone = len(set(found.class_ids.tolist())) == 1
+        if detections.landmarks is not None:
+            draw_landmarks(drawing, detections.landmarks[i].tolist(), detections.links, fill, frame, line)
+    alone = len(set(detections.class_ids.tolist())) == 1
     taken: list[Corners] = []
     for i, (left, top, right, bottom) in reversed(seen):  # the best detection chooses its place first
         outer = (left - edge, top - edge, right + edge, bottom + edge)
-        text = f"{found.label(i)} {found.scores[i]:.0%}"
+        text = f"{detections.label(i)} {detections.scores[i]:.0%}"
         if crowd and alone:
-            text = f"{found.scores[i]:.0%}"
-        draw_tag(drawing, outer, text, font, colour(int(found.class_ids[i])), taken)
+            text = f"{detections.scores[i]:.0%}"
+        draw_tag(drawing, outer, text, font, colour(int(detections.class_ids[i])), taken)
     return picture
 
 
@@ -89,12 +89,12 @@ def inside(box: Sequence[float], width: int, height: int) -> Corners | None:
     return (left, top, right, bottom) if left < right and top < bottom else None
 
 
-def draw_masks(picture: Image, found: Rows) -> Image:
+def draw_masks(picture: Image, detections: Rows) -> Image:
     """The picture with the pixels of each mask mixed with the colour of its class, the best on top."""
     pixels = np.asarray(picture, np.float32).copy()
-    masks = np.zeros((0, 1, 1), bool) if found.masks is None else found.masks
-    for i in np.argsort(found.scores, kind="stable"):
-        pixels[masks[i]] = 0.45 * pixels[masks[i]] + 0.55 * np.array(colour(int(found.class_ids[i])))
+    masks = np.zeros((0, 1, 1), bool) if detections.masks is None else detections.masks
+    for i in np.argsort(detections.scores, kind="stable"):
+        pixels[masks[i]] = 0.45 * pixels[masks[i]] + 0.55 * np.array(colour(int(detections.class_ids[i])))
     return pillow.fromarray(pixels.round().astype(np.uint8))
 
 
@@ -129,13 +129,13 @@ def draw_landmarks(
             drawing.ellipse((x - radius, y - radius, x + radius, y + radius), fill="white", outline=fill, width=1)
 
 
-def draw_classes(drawing: ImageDraw.ImageDraw, found: Rows, font: ImageFont.FreeTypeFont) -> None:
+def draw_classes(drawing: ImageDraw.ImageDraw, detections: Rows, font: ImageFont.FreeTypeFont) -> None:
     """The classes of the whole picture, one below the other in its corner."""
     taken: list[Corners] = []
-    for i in range(len(found)):
+    for i in range(len(detections)):
         top = taken[-1][3] if taken else 0
-        text = f"{found.scores[i]:.1%} {found.label(i)}"
-        draw_tag(drawing, (0, top, 0, top), text, font, colour(int(found.class_ids[i])), taken)
+        text = f"{detections.scores[i]:.1%} {detections.label(i)}"
+        draw_tag(drawing, (0, top, 0, top), text, font, colour(int(detections.class_ids[i])), taken)
 
 
 def draw_frame(drawing: ImageDraw.ImageDraw, frame: Corners, fill: tuple[int, int, int], line: int, edge: int) -> None:

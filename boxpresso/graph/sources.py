@@ -122,8 +122,9 @@ class Sources:
         readers = [readers_of(net, name) for name in layer.top]
         tops = data_tops(layer, readers, net.name, sliced(net, layer.top[0]))
         video = layer.video_data_param
-        told = layer.HasField("video_data_param") or tops[0].shape[1:2] in ((1,), (3,))  # or all frames are channels
-        if video.new_length and told and of_volumes(net, layer.top[0]) and len(tops[0].shape) == 4:
+        # whether the channels are those of one frame, not those of all frames
+        frame_channels = layer.HasField("video_data_param") or tops[0].shape[1:2] in ((1,), (3,))
+        if video.new_length and frame_channels and of_volumes(net, layer.top[0]) and len(tops[0].shape) == 4:
             channels = 1 if video.grayscale else 2 if video.HasField("modality") and video.modality == video.FLOW else 3
             shape = tops[0].shape[0], channels, video.new_length, *tops[0].shape[2:]
             tops = [Top(shape, tops[0].role, tops[0].certain), *tops[1:]]

@@ -274,8 +274,8 @@ def deform_conv_forward(input: Any, weight: Any, offset: Any, output: Any, colum
 def deform_conv_backward_input(
     input: Any, offset: Any, gradOutput: Any, gradInput: Any, gradOffset: Any, weight: Any, columns: Any, **how: Any
 ) -> None:
-    given = detached((gradOutput, input, offset, weight))
-    slopes = ops.deform_conv2d_backward(*given, wanted=["x", "offset"], **taps(how))
+    tensors = detached((gradOutput, input, offset, weight))
+    slopes = ops.deform_conv2d_backward(*tensors, wanted=["x", "offset"], **taps(how))
     fill((gradInput, slopes["x"]), (gradOffset, slopes["offset"]))
 
 
@@ -283,8 +283,8 @@ def deform_conv_backward_input(
 def deform_conv_backward_parameters(
     input: Any, offset: Any, gradOutput: Any, gradWeight: Any, columns: Any, ones: Any, *, scale: float, **how: Any
 ) -> None:
-    given = detached((gradOutput, input, offset, torch.zeros_like(gradWeight)))
-    gradWeight.add_(ops.deform_conv2d_backward(*given, wanted=["weight"], **taps(how))["weight"], alpha=scale)
+    tensors = detached((gradOutput, input, offset, torch.zeros_like(gradWeight)))
+    gradWeight.add_(ops.deform_conv2d_backward(*tensors, wanted=["weight"], **taps(how))["weight"], alpha=scale)
 
 
 def modulated(how: dict[str, Any]) -> dict[str, Any]:
@@ -318,8 +318,8 @@ def ms_deform_attn_forward(
     value: Any, value_spatial_shapes: Any, value_level_start_index: Any, sampling_locations: Any, attention_weights: Any,
     im2col_step: int,
 ) -> Any:  # fmt: skip
-    given = value, value_spatial_shapes, value_level_start_index, sampling_locations, attention_weights
-    return ops.multi_scale_deformable_attn(*detached(given))
+    tensors = value, value_spatial_shapes, value_level_start_index, sampling_locations, attention_weights
+    return ops.multi_scale_deformable_attn(*detached(tensors))
 
 
 @function
@@ -327,8 +327,8 @@ def ms_deform_attn_backward(
     value: Any, value_spatial_shapes: Any, value_level_start_index: Any, sampling_locations: Any, attention_weights: Any,
     grad_output: Any, grad_value: Any, grad_sampling_loc: Any, grad_attn_weight: Any, im2col_step: int,
 ) -> None:  # fmt: skip
-    given = grad_output, value, value_spatial_shapes, value_level_start_index, sampling_locations, attention_weights
-    slopes = ops.multi_scale_deformable_attn_backward(*detached(given))
+    tensors = grad_output, value, value_spatial_shapes, value_level_start_index, sampling_locations, attention_weights
+    slopes = ops.multi_scale_deformable_attn_backward(*detached(tensors))
     names = "value", "sampling_locations", "attention_weights"
     fill(*zip((grad_value, grad_sampling_loc, grad_attn_weight), (slopes[name] for name in names)))
 
@@ -350,11 +350,11 @@ def replace() -> Callable[[], None]:
     importlib.import_module("mmcv")
     try:
         extension = importlib.import_module(NAME)
-        kept = {name: getattr(extension, name) for name in FUNCTIONS if hasattr(extension, name)}
-        for name in kept:
+        originals = {name: getattr(extension, name) for name in FUNCTIONS if hasattr(extension, name)}
+        for name in originals:
             setattr(extension, name, FUNCTIONS[name])
     except ImportError:
-        extension, kept = Extension(NAME, FUNCTIONS), None
+        extension, originals = Extension(NAME, FUNCTIONS), None
         sys.modules[NAME] = extension
     module = importlib.import_module("mmcv.ops.multi_scale_deform_attn")
     form = module.multi_scale_deformable_attn_pytorch
@@ -362,8 +362,8 @@ def replace() -> Callable[[], None]:
 
     def back() -> None:
         module.multi_scale_deformable_attn_pytorch = form  # type: ignore[attr-defined]
-        if kept is not None:
-            for name, own in kept.items():
+        if originals is not None:
+            for name, own in originals.items():
                 setattr(extension, name, own)
             return
         for name in [name for name in sys.modules if name == NAME or name.startswith("mmcv.ops")]:

@@ -241,8 +241,8 @@ def move_pull(primals: Sequence[Any], tangents: Sequence[Any], *, name: str, tex
     """The derivative of PULL. What it gives is linear in grad, and but for its own gradient in each input that the operator is
     linear in."""
     slopes = PULL.bind(*primals, name=name, text=text, wanted=wanted)
-    given = [each for each, there in zip(OPERATORS[name].inputs, given_in(text)) if there]
-    asked = [each for each, ask in zip(given, wanted) if ask]
+    present = [each for each, there in zip(OPERATORS[name].inputs, given_in(text)) if there]
+    asked = [each for each, ask in zip(present, wanted) if ask]
     changes: dict[str, Any] = {}
 
     def add(names: Sequence[str], more: Sequence[Any]) -> None:
@@ -251,7 +251,7 @@ def move_pull(primals: Sequence[Any], tangents: Sequence[Any], *, name: str, tex
 
     if moves(tangents[0]):
         add(asked, PULL.bind(tangents[0], *primals[1:], name=name, text=text, wanted=wanted))
-    for each, direction in zip(given, tangents[1:]):
+    for each, direction in zip(present, tangents[1:]):
         if moves(direction):
             add(*slopes_along(name, text, primals[0], primals[1:], each, direction, asked))
     return slopes, [changes[each] if each in changes else jnp.zeros_like(slope) for each, slope in zip(asked, slopes)]
@@ -281,19 +281,19 @@ def slopes_along(
 
 def turn_pull(cts: Sequence[Any], grad: Any, *inputs: Any, name: str, text: str, wanted: tuple[bool, ...]) -> list[Any]:
     """The transpose of PULL in grad, or in one of the inputs."""
-    given = [each for each, there in zip(OPERATORS[name].inputs, given_in(text)) if there]
+    present = [each for each, there in zip(OPERATORS[name].inputs, given_in(text)) if there]
     rest = iter(cts)
-    along = {each: next(rest) for each, ask in zip(given, wanted) if ask}
+    along = {each: next(rest) for each, ask in zip(present, wanted) if ask}
     along = {each: ct for each, ct in along.items() if type(ct) is not ad.Zero}
     result: list[Any] = [None] * (1 + len(inputs))
     if not along:
         return result
     if ad.is_undefined_primal(grad):
-        moved = tuple(each in along for each in given)
+        moved = tuple(each in along for each in present)
         result[0] = PUSH.bind(*inputs, *along.values(), name=name, text=text, moved=moved)
         return result
     at = next(i for i, value in enumerate(inputs) if ad.is_undefined_primal(value))
-    turned = given[at]
+    turned = present[at]
     values = [jnp.zeros(value.aval.shape, value.aval.dtype) if i == at else value for i, value in enumerate(inputs)]
     for each, ct in along.items():
         for slope in slopes_along(name, text, grad, values, each, ct, [turned])[1]:

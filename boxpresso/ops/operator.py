@@ -518,8 +518,8 @@ class Call:
             if self.watch is not None:
                 which, look = self.watch
                 look(arrays.taken_as_it_is(self.inputs[which], device))
-            given = [*self.inputs, *more]
-            self.play(work, more, [arrays.address(array) for array in given if array is not None], kind)
+            operands = [*self.inputs, *more]
+            self.play(work, more, [arrays.address(array) for array in operands if array is not None], kind)
             return
         there = [array for array in (*self.taken, *more) if array is not None]  # those of a GPU are taken at once
         addresses = [array.address(i >= self.count) for i, array in enumerate(there)]

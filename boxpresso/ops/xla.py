@@ -111,7 +111,7 @@ class Frame(ctypes.Structure):
     ]  # fmt: skip
 
 
-kept: list[Any] = []  # what XLA may call
+handlers: list[Any] = []  # what XLA may call
 Function = Callable[[bytes, Sequence[np.ndarray], Sequence[np.ndarray]], None]
 
 
@@ -174,7 +174,7 @@ def handler(function: Function, finish: Callable[[], object]) -> Any:
 
     library, entry = entry_library(ENTRY), ctypes.CFUNCTYPE(Address, ctypes.POINTER(Frame))(called)
     library.boxpresso_xla_connect(entry)
-    kept.append(entry)
+    handlers.append(entry)
 
     def end() -> None:
         try:

@@ -36,12 +36,12 @@ def rows_of(detections: Detections) -> list[tuple[float, ...]]:
     ]
 
 
-def mean_precision(found: Sequence[Detections], truth: Sequence[Any]) -> float:
+def mean_precision(detections: Sequence[Detections], truth: Sequence[Any]) -> float:
     """The mean average precision (an overlap of 0.5) against labels: for each picture a Scene, or rows as `evaluate` takes."""
-    return float(evaluate([rows_of(each) for each in found], truth).mean)
+    return float(evaluate([rows_of(each) for each in detections], truth).mean)
 
 
-def moved(true: Detections, found: Detections, threshold: float) -> float:
+def moved(true: Detections, detections: Detections, threshold: float) -> float:
     """By how much the boxes of one picture have moved: the largest 1 - overlap of a box with its best, from a score on.
 
     Examples
@@ -51,7 +51,7 @@ def moved(true: Detections, found: Detections, threshold: float) -> float:
     >>> round(moved(a, b, 0.5), 3), moved(a, a, 0.5), moved(a, b[b.scores > 0.85], 0.5)
     (0.2, 0.0, 1.0)
     """
-    there = found[found.scores >= threshold]
+    there = detections[detections.scores >= threshold]
     worst = 0.0
     for box, score, label in zip(true.boxes, true.scores, true.labels):
         if score >= threshold:
@@ -60,7 +60,7 @@ def moved(true: Detections, found: Detections, threshold: float) -> float:
     return worst
 
 
-def boxes_lost(reference: Sequence[Detections], found: Sequence[Detections], threshold: float) -> float:
+def boxes_lost(reference: Sequence[Detections], detections: Sequence[Detections], threshold: float) -> float:
     """What is lost of the reference's boxes from a score of `threshold` on: the larger of two shares.
 
     By how much mAP (an overlap of 0.5) falls from 1 with these boxes as truth, for which lower scores count too; and the share
@@ -84,7 +84,7 @@ def boxes_lost(reference: Sequence[Detections], found: Sequence[Detections], thr
         for d in reference
     ]
     labels = {row[0] for rows in truth for row in rows}
-    rows = [[row for row in rows_of(d) if row[0] in labels] for d in found]
+    rows = [[row for row in rows_of(d) if row[0] in labels] for d in detections]
     many = sum(map(len, truth))
     again = sum(found_again(true, [row for row in mine if row[1] >= threshold]) for true, mine in zip(truth, rows))
     return max(1 - float(evaluate(rows, truth).mean), 1 - again / many if many else 0.0)
@@ -129,7 +129,7 @@ def numbers(net: Net, inputs: Mapping[str, Numpy], names: Iterable[str]) -> dict
     return {name: np.array(out[name]) for name in names}
 
 
-def distance(reference: Sequence[Mapping[str, Numpy]], found: Sequence[Mapping[str, Numpy]]) -> float:
+def distance(reference: Sequence[Mapping[str, Numpy]], outputs: Sequence[Mapping[str, Numpy]]) -> float:
     """The largest, over the blobs, of the distance between all their numbers over the length of the reference's.
 
     >>> distance([{"a": np.array([3.0, 4.0])}], [{"a": np.array([3.0, 4.5])}])
@@ -137,7 +137,7 @@ def distance(reference: Sequence[Mapping[str, Numpy]], found: Sequence[Mapping[s
     """
     worst = 0.0
     for name in reference[0] if reference else ():
-        pairs = [(np.asarray(a[name], np.float64), np.asarray(b[name], np.float64)) for a, b in zip(reference, found)]
+        pairs = [(np.asarray(a[name], np.float64), np.asarray(b[name], np.float64)) for a, b in zip(reference, outputs)]
         if any(a.shape != b.shape for a, b in pairs):
             return 1.0
         size = sum(float((a * a).sum()) for a, _ in pairs)

@@ -354,11 +354,11 @@ class Quantizer:
             outputs = [numbers(self.int8, each, self.names) for each in self.inputs]
             return Loss(distance(self.numbers, outputs), [distance([a], [b]) for a, b in zip(self.numbers, outputs)])
         seeing = self.with_net(self.int8, LOW)
-        found = [seeing(image) for image in self.images]
-        apart = [moved(a, b, self.threshold) for a, b in zip(self.reference, found)]
+        detections = [seeing(image) for image in self.images]
+        apart = [moved(a, b, self.threshold) for a, b in zip(self.reference, detections)]
         if self.truth is not None:
-            return Loss(max(0.0, self.precision - mean_precision(found, self.truth)), apart)
-        return Loss(boxes_lost(self.reference, found, self.threshold), apart)
+            return Loss(max(0.0, self.precision - mean_precision(detections, self.truth)), apart)
+        return Loss(boxes_lost(self.reference, detections, self.threshold), apart)
 
     def faster(self, scales: Quantization, reasons: Mapping[str, str]) -> tuple[Quantization, dict[str, str]]:
         """With the layers in float that are faster so, and why each is in float."""

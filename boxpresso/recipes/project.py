@@ -204,7 +204,7 @@ class Made:
     )  # of objects in pixels of the input: 10 %, half, 90 % are smaller
     parameters: int = 0
     fit: pretrained.Fit | None = None
-    kept: str = ""  # where the folder of before is now
+    old_folder: str = ""  # where the folder of before is now
     plan: schedule.Schedule | None = None
 
     @property
@@ -488,12 +488,12 @@ def put_in_place(made: Made, folder: Path) -> None:
     old = files.beside(out, ".old.partial")
     if any((out / "snapshots").glob("*.caffemodel*")):
         old = next(p for p in (out.with_name(f"{out.name}.{n}") for n in range(1, 10**6)) if not p.exists())
-        made.kept = str(old)
+        made.old_folder = str(old)
     out.rename(old)
     try:
         folder.rename(out)
     except OSError:
         old.rename(out)
         raise
-    if not made.kept:
+    if not made.old_folder:
         shutil.rmtree(old, ignore_errors=True)

@@ -48,8 +48,8 @@ def net(kind: str) -> NetSpec:
     if w.train:
         n.gt_boxes = L.Input(shape=dict(dim=[1, 6]))
     top = convolutions(w)
-    told = dict(objects=OBJECTS, offsets=OFFSETS, anchors=ANCHORS, drawn=DRAWN, proposals=PROPOSALS[kind])
-    regions = propose(w, top, 96, filler=MSRA, count=len(SCALES) * len(ANGLES), rotated=True, **told)
+    settings = dict(objects=OBJECTS, offsets=OFFSETS, anchors=ANCHORS, drawn=DRAWN, proposals=PROPOSALS[kind])
+    regions = propose(w, top, 96, filler=MSRA, count=len(SCALES) * len(ANGLES), rotated=True, **settings)
     n.upright = L.ROIAlignRotated(
         top,
         as_aligned(w, regions),

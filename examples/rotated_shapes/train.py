@@ -73,19 +73,19 @@ def feeder(batches: Iterator[Batch]) -> Callable[[Net], None]:
 def judge(net: Net, scenes: list[tuple[Any, list[Shape]]]) -> tuple[Evaluation, list[Any]]:
     """What the net finds in scenes, evaluated by what rotated boxes cover, and pictures of the first twelve."""
     detector = Detector(net, size=(SIZE, SIZE), threshold=0.01, labels=NAMES)
-    found = [detector(image) for image, _ in scenes]
+    detections = [detector(image) for image, _ in scenes]
     truth = [[(label, *box) for label, box in shapes] for _, shapes in scenes]
     pictures = [
         draw_detections(image.resize((2 * SIZE, 2 * SIZE)), twice(one.filter(0.5)))
-        for (image, _), one in zip(scenes[:12], found)
+        for (image, _), one in zip(scenes[:12], detections)
     ]
-    return evaluate(found, truth, NAMES, rotated=True), pictures
+    return evaluate(detections, truth, NAMES, rotated=True), pictures
 
 
-def twice(found: Detections) -> Detections:
+def twice(detections: Detections) -> Detections:
     """Detections in a picture twice as large."""
-    assert found.quadrilaterals is not None, "a net for rotated boxes gives their corners"
-    return replace(found, boxes=2 * found.boxes, quadrilaterals=2 * found.quadrilaterals)
+    assert detections.quadrilaterals is not None, "a net for rotated boxes gives their corners"
+    return replace(detections, boxes=2 * detections.boxes, quadrilaterals=2 * detections.quadrilaterals)
 
 
 def main() -> None:

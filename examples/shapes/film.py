@@ -55,19 +55,19 @@ class Watcher:
 
     def log(self, line: str) -> None:
         """Takes the loss out of a line of the solver's log."""
-        if found := re.search(r"Iteration \d+ .*loss = ([\d.e+-]+)", line):
-            self.loss = float(found[1])
+        if match := re.search(r"Iteration \d+ .*loss = ([\d.e+-]+)", line):
+            self.loss = float(match[1])
 
     def look(self, solver: Solver) -> Look:
         solver.net.save(self.weights)
         self.deploy.copy_from(self.weights)
         pictures = []
         for image in self.shown:
-            found = [one for one in detect(self.deploy, image, threshold=0.01) if one.score >= 0.5]
-            pictures.append(draw_detections(image, found, NAMES))
-        found = [detect(self.deploy, image, threshold=0.01) for image, _ in self.judged]
+            detections = [one for one in detect(self.deploy, image, threshold=0.01) if one.score >= 0.5]
+            pictures.append(draw_detections(image, detections, NAMES))
+        detections = [detect(self.deploy, image, threshold=0.01) for image, _ in self.judged]
         truth = [[(label, *(c * image.width for c in box)) for label, *box in boxes] for image, boxes in self.judged]
-        result = evaluate(found, truth, {label: NAMES[label] for label in range(1, len(LABELS))})
+        result = evaluate(detections, truth, {label: NAMES[label] for label in range(1, len(LABELS))})
         return Look(solver.iter, self.loss, result.mean, pictures)
 
 

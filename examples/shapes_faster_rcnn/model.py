@@ -64,8 +64,8 @@ def net(kind: str, scenes: str = SCENES) -> NetSpec:
     """kind: train or deploy. scenes: the VOC folder to learn from."""
     w = Writer("shapes Faster R-CNN", kind)
     n, top = w.n, trunk(w, scenes)
-    told = dict(objects=OBJECTS, offsets=OFFSETS, anchors=ANCHORS, drawn=DRAWN, proposals=PROPOSALS[kind])
-    regions = propose(w, top, 96, filler=MSRA, **told)
+    settings = dict(objects=OBJECTS, offsets=OFFSETS, anchors=ANCHORS, drawn=DRAWN, proposals=PROPOSALS[kind])
+    regions = propose(w, top, 96, filler=MSRA, **settings)
     n.roi_align = L.ROIAlign(
         top, regions, pooled_h=7, pooled_w=7, spatial_scale=1 / STRIDE, sampling_ratio=2, aligned=True
     )

@@ -90,8 +90,8 @@ def heads(w: Writer, levels: list[Any]) -> tuple[list[Any], list[Any]]:
         scores.append(w.conv(f"rpn_cls_score/p{level}", top, 2 * ANCHORS, 1, **small))
         offsets.append(w.conv(f"rpn_bbox_pred/p{level}", top, 4 * ANCHORS, 1, **small))
         for name in ("rpn_conv", "rpn_cls_score", "rpn_bbox_pred"):
-            for rate, what in zip(w.n[f"{name}/p{level}"].fn.params.get("param", ()), ("weights", "bias")):
-                rate["name"] = f"{name}_{what}"
+            for rate, part in zip(w.n[f"{name}/p{level}"].fn.params.get("param", ()), ("weights", "bias")):
+                rate["name"] = f"{name}_{part}"
     return scores, offsets
 
 
@@ -105,10 +105,10 @@ def learn(w: Writer, scores: list[Any], offsets: list[Any]) -> None:
     for name, top in zip(tops, outputs):
         n[name] = top
     flat: dict[str, list[Any]] = {"score": [], "offset": []}
-    for what, heads, channels in (("score", scores, 2), ("offset", offsets, 4 * ANCHORS)):
+    for role, heads, channels in (("score", scores, 2), ("offset", offsets, 4 * ANCHORS)):
         for level, head in zip(LEVELS, heads):
-            n[f"{what}_rows/p{level}"] = L.Reshape(head, shape=dict(dim=[0, channels, -1]))
-            flat[what].append(n[f"{what}_rows/p{level}"])
+            n[f"{role}_rows/p{level}"] = L.Reshape(head, shape=dict(dim=[0, channels, -1]))
+            flat[role].append(n[f"{role}_rows/p{level}"])
     n.rpn_scores = L.Concat(*flat["score"], axis=2)
     n.rpn_offsets = L.Concat(*flat["offset"], axis=2)
     n.rpn_loss_cls = L.SoftmaxWithLoss(

@@ -31,8 +31,8 @@ def net(kind: str, scenes: str = SCENES) -> NetSpec:
     """kind: train or deploy. scenes: the VOC folder to learn from."""
     w = Writer("shapes R-FCN", kind)
     top = trunk(w, scenes)
-    told = dict(objects=OBJECTS, offsets=OFFSETS, anchors=ANCHORS, drawn=DRAWN, proposals=PROPOSALS[kind])
-    regions = propose(w, top, 96, filler=MSRA, **told)
+    settings = dict(objects=OBJECTS, offsets=OFFSETS, anchors=ANCHORS, drawn=DRAWN, proposals=PROPOSALS[kind])
+    regions = propose(w, top, 96, filler=MSRA, **settings)
     top = w.conv("conv_new_1", top, 128, 1, relu="conv_new_1_relu", filler=MSRA)
     vote(w, "cls", top, regions, len(CLASSES) + 1, bins=BINS, stride=STRIDE)
     vote(w, "bbox", top, regions, 8, bins=BINS, stride=STRIDE)

@@ -97,7 +97,7 @@ class Result:
 
     words: list[bool] = field(default_factory=list)  # read right in the region that the scene gives
     letters: list[bool] = field(default_factory=list)
-    found: list[bool] = field(default_factory=list)  # a region was found there
+    located: list[bool] = field(default_factory=list)  # a region was found there
     spotted: list[bool] = field(default_factory=list)  # and in that it was read right
     wrong: int = 0  # regions found where there is no word
 
@@ -116,7 +116,7 @@ def judge(net: Net, seed: int, scenes: int) -> Result:
         matches = match(rois, words)
         result.wrong += len(rois) - len(matches)
         for i, (true, _) in enumerate(words):
-            result.found.append(i in matches)
+            result.located.append(i in matches)
             result.spotted.append(i in matches and texts[matches[i]] == true)
     return result
 
@@ -179,9 +179,9 @@ def main() -> None:
     result = judge(net, args.seed, args.held_out)
     sheet([picture(net, args.seed, number) for number in range(6)], columns=2).save(args.out / "found.png")
     curves(args.out / "words.log")
-    right, letters, found, spotted = map(np.mean, (result.words, result.letters, result.found, result.spotted))
+    right, letters, located, spotted = map(np.mean, (result.words, result.letters, result.located, result.spotted))
     print(f"{right:.1%} of {len(result.words)} held-out words are read right, {letters:.2%} of their letters; without being told "
-          f"where words are, {found:.1%} are found, {spotted:.1%} found and read right, {result.wrong} found where none is")  # fmt: skip
+          f"where words are, {located:.1%} are found, {spotted:.1%} found and read right, {result.wrong} found where none is")  # fmt: skip
     print(f"after {time.perf_counter() - start:.0f} s; weights, log and pictures are in {args.out}")
 
 

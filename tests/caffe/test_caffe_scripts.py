@@ -94,8 +94,8 @@ def test_an_ssd_script_in_python_2(tmp_path):
     files = SHAPES / "deploy.prototxt", SHAPES / "shapes.caffemodel", SHAPES / "scene.png"
     lines = run("detect.py", *files, cwd=tmp_path).splitlines()
     assert lines[-1] == "circle 3 3.5 3 True True"
-    found = sorted(line.split()[0] for line in lines[:-1])
-    assert found == ["box", "circle", "circle", "triangle", "triangle"]
+    names = sorted(line.split()[0] for line in lines[:-1])
+    assert names == ["box", "circle", "circle", "triangle", "triangle"]
     assert not list(tmp_path.rglob("*.pyc"))  # converted code is not kept where plain Python would find it
 
 

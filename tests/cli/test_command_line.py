@@ -226,8 +226,8 @@ def test_detect_json(capsys, tiny):
     first, missing, dark = json.loads(out)
     assert (status, err) == (1, "boxpresso: error: there is no picture none.png\n")
     assert (first["file"], first["width"], first["height"]) == ("a.png", 320, 320)
-    (found,) = first["detections"]
-    assert found == {
+    (detection,) = first["detections"]
+    assert detection == {
         "class_id": 1,
         "class_name": "Käse",
         "score": pytest.approx(1),
@@ -361,10 +361,10 @@ def test_real_qr_codes(capsys, tmp_path):
                             "--out", tmp_path / "drawn", "--json")  # fmt: skip
     assert (status, err) == (0, "")
     for result in json.loads(out):
-        (found,) = result["detections"]
-        assert found["label"] == 1
-        assert found["score"] > 0.99
-        left, top, right, bottom = found["box"]
+        (detection,) = result["detections"]
+        assert detection["label"] == 1
+        assert detection["score"] > 0.99
+        left, top, right, bottom = detection["box"]
         code = np.asarray(Image.open(result["file"]).convert("L"))[
             round(top) : round(bottom), round(left) : round(right)
         ]
@@ -443,8 +443,8 @@ def test_time(capsys, tiny):
     assert re.search(r"^ *feature\tforward: [\d.e-]+ ms\.$", out, re.M)
     assert re.search(r"^ *feature\tbackward: [\d.e-]+ ms\.$", out, re.M)
     numbers = {}
-    for what in ("Average Forward pass", "Average Backward pass", "Average Forward-Backward", "Total Time"):
-        numbers[what] = float(re.search(rf"^{what}: ([\d.e-]+) ms\.$", out, re.M)[1])
+    for title in ("Average Forward pass", "Average Backward pass", "Average Forward-Backward", "Total Time"):
+        numbers[title] = float(re.search(rf"^{title}: ([\d.e-]+) ms\.$", out, re.M)[1])
     both = numbers["Average Forward pass"] + numbers["Average Backward pass"]
     assert numbers["Average Forward-Backward"] >= 0.99 * both
     assert numbers["Total Time"] == pytest.approx(2 * numbers["Average Forward-Backward"], rel=0.01)
@@ -547,10 +547,10 @@ def test_a_net_of_the_rcnn_kind(capsys):
     assert "dog    0.800" in out
     assert Path("a.detections.png").exists()
     options = ("--json", "--size", "300x200", "--no-drawing")
-    found = json.loads(call(capsys, "detect", "rcnn.prototxt", "rcnn.caffemodel", "a.png", *options)[1])[0][
+    detections = json.loads(call(capsys, "detect", "rcnn.prototxt", "rcnn.caffemodel", "a.png", *options)[1])[0][
         "detections"
     ]
-    assert found[0] == {
+    assert detections[0] == {
         "class_id": 2, "class_name": None, "score": 0.8, "box": [0.0, 0.0, 97.0, 97.0], "label": 2, "name": None,
     }  # fmt: skip
 

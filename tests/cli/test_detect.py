@@ -27,15 +27,15 @@ def net() -> Net:
 
 
 def test_a_cell_is_found_where_it_is(net):
-    (found,) = detect(net, picture())
-    assert (found.label, found.box) == (1, pytest.approx((16, 8, 24, 16), abs=1e-4))
-    assert found.score == pytest.approx(1 / (1 + np.exp(-127 / 8)), abs=1e-6)
+    (detection,) = detect(net, picture())
+    assert (detection.label, detection.box) == (1, pytest.approx((16, 8, 24, 16), abs=1e-4))
+    assert detection.score == pytest.approx(1 / (1 + np.exp(-127 / 8)), abs=1e-6)
 
 
 def test_boxes_are_in_pixels_of_the_picture_not_of_the_input(net):
     wide = np.repeat(picture(scale=4), 3, axis=1)  # 384 x 128
-    (found,) = detect(net, wide)
-    assert found.box == pytest.approx((192, 32, 288, 64), abs=1e-3)
+    (detection,) = detect(net, wide)
+    assert detection.box == pytest.approx((192, 32, 288, 64), abs=1e-3)
 
 
 def test_blue_is_channel_0_and_swap_rb_makes_it_red(net):
@@ -47,9 +47,9 @@ def test_blue_is_channel_0_and_swap_rb_makes_it_red(net):
 
 def test_best_first_and_threshold(net):
     two = np.maximum(picture(colour=(0, 0, 131)), picture(cell=(3, 0), colour=(0, 0, 140)))
-    found = detect(net, two)
-    assert [d.box[:2] for d in found] == [pytest.approx((0, 24), abs=1e-4), pytest.approx((16, 8), abs=1e-4)]
-    assert found[0].score > found[1].score > 0.5
+    detections = detect(net, two)
+    assert [d.box[:2] for d in detections] == [pytest.approx((0, 24), abs=1e-4), pytest.approx((16, 8), abs=1e-4)]
+    assert detections[0].score > detections[1].score > 0.5
     assert len(detect(net, two, threshold=0.7)) == 1
     assert detect(net, two, threshold=0.95) == []
     assert len(detect(net, two, threshold=0.0)) == 2  # all others are below the net's own 0.01
@@ -65,22 +65,22 @@ def test_mean_and_scale_reach_the_net(net):
 
 def test_size_reshapes_the_net():
     net = tiny_net()
-    found = detect(net, picture(scale=2), size=(64, 32))  # two cells of 8 where one was
-    assert sorted(d.box for d in found) == [pytest.approx((x, 16, x + 8, 32), abs=1e-4) for x in (32, 40)]
+    detections = detect(net, picture(scale=2), size=(64, 32))  # two cells of 8 where one was
+    assert sorted(d.box for d in detections) == [pytest.approx((x, 16, x + 8, 32), abs=1e-4) for x in (32, 40)]
     assert net.blobs["data"].shape == (1, 3, 32, 64)
     assert len(detect(net, picture(), size=(32, 32))) == 1
 
 
 def test_a_net_for_grey_pictures():
-    (found,) = detect(tiny_net(1), picture(colour=(200, 200, 200)))
-    assert found.box == pytest.approx((16, 8, 24, 16), abs=1e-4)
+    (detection,) = detect(tiny_net(1), picture(colour=(200, 200, 200)))
+    assert detection.box == pytest.approx((16, 8, 24, 16), abs=1e-4)
 
 
 @pytest.mark.parametrize("kind", [str, "path", Image.fromarray, np.asarray])
 def test_a_picture_is_a_path_an_image_or_an_array(net, tmp_path, kind):
     Image.fromarray(picture()).save(tmp_path / "a.png")
-    given = str(tmp_path / "a.png") if kind is str else tmp_path / "a.png" if kind == "path" else kind(picture())
-    assert len(detect(net, given)) == 1
+    source = str(tmp_path / "a.png") if kind is str else tmp_path / "a.png" if kind == "path" else kind(picture())
+    assert len(detect(net, source)) == 1
 
 
 @pytest.mark.parametrize("wrong", [np.zeros((4, 4, 3)), np.zeros((4, 4, 2), np.uint8), np.zeros((0, 4, 3), np.uint8)])
@@ -122,8 +122,8 @@ def test_fast_math_is_the_nets_and_so_is_no_choice_for_a_net_that_is_there(net, 
     (tmp_path / "net.prototxt").write_text(to_text(net.param))
     net.save(tmp_path / "net.caffemodel")
     fast = Detector(tmp_path / "net.prototxt", tmp_path / "net.caffemodel", device="cpu", fast_math=True)
-    found, wanted = fast(picture()), Detector(net)(picture())
-    assert [one.box for one in found] == [one.box for one in wanted]
+    detections, wanted = fast(picture()), Detector(net)(picture())
+    assert [one.box for one in detections] == [one.box for one in wanted]
     with pytest.raises(ModelError, match="precision must be"):
         Detector(tmp_path / "net.prototxt", tmp_path / "net.caffemodel", device="cpu", precision="half")
 
@@ -142,11 +142,11 @@ def test_qr_codes_are_found_where_opencv_finds_them(name):
     image = read_image(path)
     made = input_array(image, 1, 384, 384, scale=1 / 255)
     assert np.abs(made - case["in:data"]).max() < 1.5 / 255  # OpenCV rounds to 8 bits twice on its way
-    found = detect(Net(model, model.with_suffix(".caffemodel")), path, scale=1 / 255)
+    detections = detect(Net(model, model.with_suffix(".caffemodel")), path, scale=1 / 255)
     rows = case["out:detection_output"].reshape(-1, 7)
     rows = rows[rows[:, 2] > 0.5]
-    assert [d.label for d in found] == rows[:, 1].tolist()
-    for detection, row in zip(found, rows):
+    assert [d.label for d in detections] == rows[:, 1].tolist()
+    for detection, row in zip(detections, rows):
         assert detection.score == pytest.approx(row[2], abs=1e-3)
         assert detection.box == pytest.approx(row[3:] * np.tile(image.size, 2), abs=1.0)
 
@@ -269,10 +269,10 @@ def test_real_label_maps():
 
 
 def test_a_detection_is_plain_data():
-    found = Detection(1, 0.5, (1.0, 2.0, 3.0, 4.0))
-    plain = {name: value for name, value in json.loads(json.dumps(vars(found))).items() if value is not None}
+    detection = Detection(1, 0.5, (1.0, 2.0, 3.0, 4.0))
+    plain = {name: value for name, value in json.loads(json.dumps(vars(detection))).items() if value is not None}
     assert plain == {"class_id": 1, "score": 0.5, "box": [1.0, 2.0, 3.0, 4.0]}
-    assert (found.label, found.number, found.name) == (1, 1, None)  # older names
+    assert (detection.label, detection.number, detection.name) == (1, 1, None)  # older names
 
 
 # The R-CNN family. The net below says the same everywhere: each square of 100 pixels of its input has a region of 96 pixels
@@ -312,19 +312,19 @@ def rcnn(offsets, *, module="rpn.proposal_layer", pool=POOL, info=3, count=8, de
 def test_faster_rcnn_by_hand(device):
     """A picture of 300 x 200 becomes 900 x 600: 9 x 6 regions; in it they are 32 pixels wide."""
     net = rcnn([0] * 8 + [0.25, 0, 0, 0], device=device)
-    found = detect(net, np.zeros((200, 300, 3), np.uint8))
+    detections = detect(net, np.zeros((200, 300, 3), np.uint8))
     assert net.blobs["data"].shape == (1, 3, 600, 900)
     assert np.array_equal(net.blobs["im_info"].data, [[600, 900, 3]])
     close(np.asarray(net.blobs["data"].data)[0, :, 9, 9], [-102.9801, -115.9465, -122.7717])
     assert net.blobs["rois"].shape == (2 * 54, 5)
-    assert len(found) == 54  # of two that overlap the first
-    assert {d.label for d in found} == {2}
-    assert all(abs(d.score - 0.8) < 1e-6 for d in found)
+    assert len(detections) == 54  # of two that overlap the first
+    assert {d.label for d in detections} == {2}
+    assert all(abs(d.score - 0.8) < 1e-6 for d in detections)
     size = 96 / 3 + 1  # a decoded region ends one pixel later than its anchor, as in Fast R-CNN
     left = 100 / 3 + 0.25 * size
-    (second,) = (d for d in found if d.box[1] < 1 and abs(d.box[0] - left) < 1)
+    (second,) = (d for d in detections if d.box[1] < 1 and abs(d.box[0] - left) < 1)
     close(np.array(second.box), [left, 0, left + size, size])
-    assert max(d.box[2] for d in found) <= 299  # clipped
+    assert max(d.box[2] for d in detections) <= 299  # clipped
     assert detect(net, np.zeros((200, 300, 3), np.uint8), threshold=0.85) == []
 
 
@@ -333,10 +333,10 @@ def test_the_longest_side_and_a_size_of_ones_own(device):
     detect(net, np.zeros((100, 400, 3), np.uint8))
     assert net.blobs["data"].shape == (1, 3, 250, 1000)
     assert np.array_equal(net.blobs["im_info"].data, [[250, 1000, 2.5]])
-    found = detect(net, np.zeros((100, 400, 3), np.uint8), size=(800, 300), mean=0)
+    detections = detect(net, np.zeros((100, 400, 3), np.uint8), size=(800, 300), mean=0)
     assert net.blobs["data"].shape == (1, 3, 300, 800)
     assert not np.asarray(net.blobs["data"].data).any()
-    last = max(found, key=lambda d: (d.box[1], d.box[0]))
+    last = max(detections, key=lambda d: (d.box[1], d.box[0]))
     close(np.array(last.box), [700 / 2, 200 / 3, 350 + 96 / 2 + 1, 99])
 
 
@@ -358,10 +358,10 @@ def test_rotated_boxes(device):
     net = rcnn(
         [0] * 10 + [0, 0, 0, 0, np.pi / 6], module="rotation.rproposal_layer", pool=TURNED, count=10, device=device
     )
-    found = detect(net, np.zeros((200, 300, 3), np.uint8))
+    detections = detect(net, np.zeros((200, 300, 3), np.uint8))
     assert net.blobs["rois"].shape == (2 * 54, 6)
-    assert len(found) == 54
-    (first,) = (d for d in found if d.rotated[0] < 32 and d.rotated[1] < 32)
+    assert len(detections) == 54
+    (first,) = (d for d in detections if d.rotated[0] < 32 and d.rotated[1] < 32)
     close(np.array(first.rotated), [47 / 3, 47 / 3, 32, 32, 30])
     half = 16 * (np.cos(np.pi / 6) + np.sin(np.pi / 6))
     close(np.array(first.box), [47 / 3 - half, 47 / 3 - half, 47 / 3 + half, 47 / 3 + half])

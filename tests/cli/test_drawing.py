@@ -59,8 +59,8 @@ def test_the_best_detection_lies_on_top():
     image = Image.new("RGB", (300, 300), "white")
     box = (100.0, 100.0, 200.0, 200.0)
     for labels in ((1, 2), (2, 1)):
-        found = [Detection(label, 0.9 if label == 2 else 0.4, box) for label in labels]
-        assert np.asarray(draw_detections(image, found))[150, 100].tolist() == list(colour(2))
+        detections = [Detection(label, 0.9 if label == 2 else 0.4, box) for label in labels]
+        assert np.asarray(draw_detections(image, detections))[150, 100].tolist() == list(colour(2))
 
 
 def test_tags_stay_inside_and_apart():

@@ -99,7 +99,7 @@ def test_voc_rules():
         [(1, 0, 0, 10, 10)],
         [],
     ]
-    found = [
+    detections = [
         [
             Detection(1, 0.9, (0, 0, 10, 10)),
             Detection(1, 0.8, (0, 0, 10, 9)),  # again
@@ -110,7 +110,7 @@ def test_voc_rules():
         [Detection(1, 0.85, (0, 0, 10, 4.9))],  # just below
         [Detection(3, 0.4, (0, 0, 1, 1))],  # a class that is nowhere
     ]
-    made = evaluate(found, truth, {1: "cat", 2: "dog"})
+    made = evaluate(detections, truth, {1: "cat", 2: "dog"})
     one = made.curves[1]
     assert (one.truths, one.skipped, one.scores.tolist(), one.right.tolist()) == (
         2,
@@ -152,9 +152,9 @@ def test_equal_scores_keep_their_order():
 
 def test_corners_that_name_the_last_pixel():
     """10 of 20 pixels against 9 of 19: VOC's kit counts xmax - xmin + 1."""
-    found, truth = [[(1, 0.9, 1, 1, 10, 20)]], [[(1, 1, 1, 20, 20)]]
-    assert evaluate(found, truth).mean == 0
-    assert evaluate(found, truth, last_inside=True).mean == 1
+    detections, truth = [[(1, 0.9, 1, 1, 10, 20)]], [[(1, 1, 1, 20, 20)]]
+    assert evaluate(detections, truth).mean == 0
+    assert evaluate(detections, truth, last_inside=True).mean == 1
     edges = evaluate([[(1, 0.9, 0, 0, 10, 20)]], [[(1, 0, 0, 20, 20)]])  # the same pixels, by their edges
     assert edges.mean == 1
 
@@ -185,7 +185,7 @@ def random_scenes(rng, classes=3, truths=43, columns=6):
     """Pictures of cells with at most one true box each; most are found, near, far, twice, as another class or in empty cells."""
     labels = rng.permutation(np.repeat(np.arange(1, classes + 1), truths))
     cells = rng.permutation(columns * columns * 6)[: len(labels)]
-    truth, found = [[] for _ in range(6)], [[] for _ in range(6)]
+    truth, detections = [[] for _ in range(6)], [[] for _ in range(6)]
     there = dict(zip(cells.tolist(), labels.tolist()))
     for cell in range(columns * columns * 6):
         at, (y, x) = cell % 6, np.divmod(cell // 6, columns)
@@ -198,20 +198,20 @@ def random_scenes(rng, classes=3, truths=43, columns=6):
             label = there.get(cell, 1) if rng.random() < 0.8 else rng.integers(1, classes + 1)
             moved = box + rng.normal(0, 0.12 * size.min(), 4)
             moved[2:] = np.maximum(moved[2:], moved[:2] + 1)
-            found[at].append((label, round(rng.random(), 2), *moved))  # two digits: some are equal
-    return found, truth
+            detections[at].append((label, round(rng.random(), 2), *moved))  # two digits: some are equal
+    return detections, truth
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_against_pycocotools(seed):
     """Where no detection could go to two boxes, VOC's rules and COCO's agree; 43 truths, for recalls no hundredth equals."""
     pytest.importorskip("pycocotools")
-    found, truth = random_scenes(np.random.default_rng(seed))
+    detections, truth = random_scenes(np.random.default_rng(seed))
     for overlap, name in ((0.5, "AP50"), (0.75, "AP75")):
-        made = evaluate(found, truth, overlap=overlap, method="101point", coco=True)
+        made = evaluate(detections, truth, overlap=overlap, method="101point", coco=True)
         assert 0.02 < made.mean < 0.9
         assert made.coco.stats[name] == pytest.approx(made.mean, abs=1e-9)
-    overlaps = [evaluate(found, truth, overlap=o / 100, method="101point") for o in range(50, 100, 5)]
+    overlaps = [evaluate(detections, truth, overlap=o / 100, method="101point") for o in range(50, 100, 5)]
     assert made.coco.stats["AP"] == pytest.approx(np.mean([one.mean for one in overlaps]), abs=1e-9)
     for label in (1, 2, 3):
         assert made.coco.by_class[label] == pytest.approx(np.mean([one.aps[label] for one in overlaps]), abs=1e-9)
@@ -220,8 +220,8 @@ def test_against_pycocotools(seed):
 def test_coco_by_hand():
     pytest.importorskip("pycocotools")
     truth = [[(1, 0, 0, 20, 20), (1, 100, 100, 200, 200), (2, 0, 50, 30, 80, 1)]]
-    found = [[(1, 0.9, 0, 0, 20, 20), (2, 0.8, 0, 50, 20, 70), (1, 0.7, 100, 100, 200, 180)]]
-    coco = evaluate(found, truth, coco=True).coco
+    detections = [[(1, 0.9, 0, 0, 20, 20), (2, 0.8, 0, 50, 20, 70), (1, 0.7, 100, 100, 200, 180)]]
+    coco = evaluate(detections, truth, coco=True).coco
     assert list(coco.stats) == list(STATS)
     # the large one overlaps by 0.8, which is enough for 7 of the 10 overlaps
     whole, half = 1, 51 / 101
@@ -232,10 +232,10 @@ def test_coco_by_hand():
     assert math.isnan(coco.stats["AP medium"])
     assert coco.stats["AR1"] == pytest.approx(0.5)
     assert math.isnan(coco.by_class[2])  # a crowd alone
-    made = evaluate(found, truth, coco=True)
+    made = evaluate(detections, truth, coco=True)
     assert str(made).splitlines()[0].split()[-1] == "AP@.5:.95"
     assert "COCO: AP 0.8515, AP50 1.0000" in str(made)
-    for nothing in ([[]], [[]]), (found, [[]]), ([[]], truth):
+    for nothing in ([[]], [[]]), (detections, [[]]), ([[]], truth):
         stats = evaluate(*nothing, coco=True).coco.stats
         assert stats["AP"] == 0 or math.isnan(stats["AP"])
 
@@ -244,12 +244,12 @@ def test_coco_by_hand():
 @pytest.mark.parametrize("classes", [1, 3, 30])
 def test_curves_are_drawn(tmp_path, classes):
     pytest.importorskip("matplotlib")
-    found, truth = random_scenes(np.random.default_rng(1), classes, 90 // classes)
-    path = evaluate(found, truth).draw(tmp_path / "curves.png")
+    detections, truth = random_scenes(np.random.default_rng(1), classes, 90 // classes)
+    path = evaluate(detections, truth).draw(tmp_path / "curves.png")
     pixels = np.asarray(Image.open(path).convert("RGB"))
     assert (pixels.std(2) > 20).sum() > 300  # lines in colour
     with pytest.raises(BoxpressoError, match="cannot write the picture"):
-        evaluate(found, truth).draw(tmp_path / "none" / "curves.png")
+        evaluate(detections, truth).draw(tmp_path / "none" / "curves.png")
 
 
 # DetectionEvaluate's rows, and the solver's tests
@@ -281,17 +281,17 @@ def test_evaluate_and_the_layer_agree(seed):
         return np.concatenate([corner, corner + size], 1) / 64
 
     truth = [np.column_stack([rng.integers(1, 4, n), boxes(n), rng.random(n) < 0.2]) for n in rng.integers(0, 9, 12)]
-    found = []
+    detections = []
     for true in truth:
         moved = np.concatenate([true[:, 1:5] + rng.integers(-1, 2, (len(true), 4)) / 64, boxes(6)])
         labels = np.concatenate([true[:, 0], rng.integers(1, 4, 6)])
-        found.append(np.column_stack([labels, rng.integers(0, 50, len(moved)) / 64, moved]))
+        detections.append(np.column_stack([labels, rng.integers(0, 50, len(moved)) / 64, moved]))
     row = lambda i, rows, *more: np.concatenate([np.full((len(rows), 1), i), rows[:, :1], *more], 1)  # noqa: E731
-    rows = np.concatenate([row(i, f, f[:, 1:]) for i, f in enumerate(found)])
+    rows = np.concatenate([row(i, f, f[:, 1:]) for i, f in enumerate(detections)])
     true = np.concatenate([row(i, t, t[:, :1] * 0, t[:, 1:]) for i, t in enumerate(truth)])
     text = 'type: "DetectionEvaluate" detection_evaluate_param { num_classes: 4 evaluate_difficult_gt: false }'
     made = curves_of_rows(Rig(text, [rows[None, None], true[None, None]]).forward()[0][0, 0])
-    expected = evaluate(found, truth).curves
+    expected = evaluate(detections, truth).curves
     assert made.keys() == expected.keys()
     for label, one in made.items():
         other = expected[label]
@@ -317,11 +317,11 @@ FOUND += [[0, 2, 0.5, 3, 0, 4, 1], [0, 2, 0.4, 0, 0, 1, 1], [0, 2, 0.3, 5, 0, 6,
 
 def solver_test(extra, batches):
     """What the solver's test returns and logs of these batches of (found, truth)."""
-    lines, given = [], iter(batches)
+    lines, pairs = [], iter(batches)
 
     def feed(net):
         if "found" in net.blobs:
-            for name, rows in zip(("found", "truth"), next(given)):
+            for name, rows in zip(("found", "truth"), next(pairs)):
                 net.blobs[name].reshape(1, 1, *np.shape(rows))
                 net.blobs[name].data[...] = np.array(rows)
 
@@ -361,15 +361,15 @@ def test_the_rules_of_a_mean_are_told_apart():
     """A difficult object that is found counts in the plain mean alone; VOC2007 takes 11 points; by numpy and by hand."""
     pytest.importorskip("pycocotools")
     truth = [[(1, 0, 0, 10, 10, 0), (1, 20, 0, 30, 10, 1), (1, 40, 0, 50, 10, 0)]]
-    found = [[(1, 0.9, 0, 0, 10, 10), (1, 0.8, 20, 0, 30, 10), (1, 0.7, 40, 0, 50, 17), (1, 0.6, 80, 0, 90, 9)]]
-    means = {rule.name: rule.value for rule in protocols(found, truth)}
+    detections = [[(1, 0.9, 0, 0, 10, 10), (1, 0.8, 20, 0, 30, 10), (1, 0.7, 40, 0, 50, 17), (1, 0.6, 80, 0, 90, 9)]]
+    means = {rule.name: rule.value for rule in protocols(detections, truth)}
     assert list(means) == ["VOC", "VOC2007", "COCO", "COCO@0.5", "plain"]
     assert means["VOC"] == means["VOC2007"] == means["COCO@0.5"] == means["plain"] == 1  # the third overlaps by 10 / 17
     assert means["COCO"] == pytest.approx((2 + 8 * 51 / 101) / 10)  # at 0.50 and 0.55 both are found, above one of two
-    missed = [row for row in found[0] if row[1] != 0.8]
+    missed = [row for row in detections[0] if row[1] != 0.8]
     means = {rule.name: rule.value for rule in protocols([missed], truth)}
     assert (means["VOC"], means["plain"]) == (1, pytest.approx(2 / 3))
-    means = {rule.name: rule.value for rule in protocols([found[0][:1]], truth)}
+    means = {rule.name: rule.value for rule in protocols([detections[0][:1]], truth)}
     assert (means["VOC"], means["VOC2007"]) == (0.5, pytest.approx(6 / 11))
 
 

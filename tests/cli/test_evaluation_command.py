@@ -133,8 +133,8 @@ def test_broken_pictures_and_annotations_are_named(folder, capsys):
     status, out = run(folder, capsys, *words)
     assert status == 0
     assert "1 pictures; 3 skipped" in out.out
-    for what in ("a.jpg is not an image", "b.xml is not XML", "d.jpg is 64x64, its annotation is of 32x32"):
-        assert f"{what}" in out.err
+    for message in ("a.jpg is not an image", "b.xml is not XML", "d.jpg is 64x64, its annotation is of 32x32"):
+        assert f"{message}" in out.err
     assert out.err.count("skipped:") == 3
     status, out = run(folder, capsys, *words, "--strict")
     assert status == 1

@@ -74,16 +74,16 @@ def scenes(seed, images=6):
             (int(rng.integers(1, 3)), *rng.uniform(20, 180, 2), rng.uniform(6, 20), rng.uniform(20, 50), rng.uniform(-45, 135),
              int(rng.random() < 0.15)) for _ in range(rng.integers(1, 7))
         ]  # fmt: skip
-        found = []
+        scored = []
         for label, *box, _ in rows:
             for _ in range(rng.integers(0, 3)):
                 moved = np.array(box) + rng.normal(0, [2, 2, 1.5, 3, 8])
-                found.append((label, float(rng.random()), *np.maximum(moved, [0, 0, 2, 2, -90])))
-        found += [
+                scored.append((label, float(rng.random()), *np.maximum(moved, [0, 0, 2, 2, -90])))
+        scored += [
             (int(rng.integers(1, 3)), float(rng.random()), *rng.uniform(20, 180, 2), 10, 30, 20) for _ in range(2)
         ]
         truth.append(rows)
-        detections.append(found)
+        detections.append(scored)
     return detections, truth
 
 
@@ -129,16 +129,20 @@ def test_upright_boxes_are_rotated_ones_too():
     boxes = np.concatenate([low, low + rng.uniform(5, 40, (20, 2))], 1)
     near = boxes + rng.normal(0, 3, boxes.shape)
     scene = Scene(Path("a.jpg"), 100, 100, [1] * 20, boxes, [False] * 20)
-    found = Detections(near, rng.random(20), np.ones(20, int))
-    assert evaluate([found], [scene], rotated=True).mean == pytest.approx(evaluate([found], [scene]).mean)
-    assert evaluate([list(found)], [scene], rotated=True).mean == pytest.approx(evaluate([found], [scene]).mean)
+    detections = Detections(near, rng.random(20), np.ones(20, int))
+    assert evaluate([detections], [scene], rotated=True).mean == pytest.approx(evaluate([detections], [scene]).mean)
+    assert evaluate([list(detections)], [scene], rotated=True).mean == pytest.approx(
+        evaluate([detections], [scene]).mean
+    )
 
 
 def test_area_of_upright_boxes_by_hand():
     """Small ones are 10 x 10, large ones 40 x 40; a wrong detection counts where its own size does."""
     truth = [[(1, 0, 0, 10, 10), (1, 50, 50, 90, 90)]]
-    found = [[(1, 0.9, 0, 0, 10, 10), (1, 0.8, 50, 50, 90, 90), (1, 0.7, 20, 0, 30, 10), (1, 0.95, 20, 20, 60, 60)]]
-    small, large = (evaluate(found, truth, area=area) for area in ((0, 400), (400, math.inf)))
+    detections = [
+        [(1, 0.9, 0, 0, 10, 10), (1, 0.8, 50, 50, 90, 90), (1, 0.7, 20, 0, 30, 10), (1, 0.95, 20, 20, 60, 60)]
+    ]
+    small, large = (evaluate(detections, truth, area=area) for area in ((0, 400), (400, math.inf)))
     assert [(r.curves[1].truths, r.curves[1].right.tolist()) for r in (small, large)] == [
         (1, [True, False]),
         (1, [False, True]),
@@ -146,7 +150,7 @@ def test_area_of_upright_boxes_by_hand():
     assert (small.mean, large.mean) == (1, 0.5)
     assert small.as_json()["area"] == [0, 400]
     assert large.as_json()["area"] == [400, None]
-    assert "area" not in evaluate(found, truth).as_json()
+    assert "area" not in evaluate(detections, truth).as_json()
 
 
 def test_what_does_not_fit_is_an_error():

@@ -166,8 +166,8 @@ def test_pictures_of_parquet_with_the_columns_beside_them(tmp_path, kind):
     for part in range(job.parts):
         job.run(part, detector(), 3)
     table = pq.read_table(tmp_path / "out")
-    kept = ["id", "path"] if kind == "path" else ["id"]
-    assert table.column_names == [*kept, "width", "height", "detections", "error"]
+    own_columns = ["id", "path"] if kind == "path" else ["id"]
+    assert table.column_names == [*own_columns, "width", "height", "detections", "error"]
     assert {row["id"]: cells_of(row) for row in table.to_pylist()} == {i: i for i in range(30)}
     assert len(table) == 30
 

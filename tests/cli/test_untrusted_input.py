@@ -299,10 +299,10 @@ def test_opencvs_surface_with_wild_nets(tmp_path):
 
 
 @needs_pipes
-@pytest.mark.parametrize("what", ["pipe", "device"])
-def test_nothing_blocks(what, tmp_path):
-    path = pipe(tmp_path / "it.png") if what == "pipe" else tmp_path / "it.png"
-    if what == "device":
+@pytest.mark.parametrize("kind", ["pipe", "device"])
+def test_nothing_blocks(kind, tmp_path):
+    path = pipe(tmp_path / "it.png") if kind == "pipe" else tmp_path / "it.png"
+    if kind == "device":
         path.symlink_to("/dev/zero")
     safe = tmp_path / "it.safetensors"
     safe.symlink_to(path)
@@ -312,13 +312,13 @@ def test_nothing_blocks(what, tmp_path):
         lambda: load_image(path),
         lambda: convert_weights(safe, tmp_path / "a.h5"),
     ):
-        with pytest.raises(BoxpressoError, match=f"a {what}, not a regular file"):
+        with pytest.raises(BoxpressoError, match=f"a {kind}, not a regular file"):
             read()
     text = f'''layer {{ name: "x" type: "Input" top: "x" input_param {{ shape {{ dim: 1 dim: 1 dim: 1 dim: 7 }} }} }}
         layer {{ name: "y" type: "Input" top: "y" input_param {{ shape {{ dim: 1 dim: 1 dim: 1 dim: 8 }} }} }}
         layer {{ name: "e" type: "DetectionEvaluate" bottom: "x" bottom: "y" top: "z"
                  detection_evaluate_param {{ num_classes: 2 name_size_file: "{path}" }} }}'''
-    with pytest.raises(LayerError, match=f"a {what}, not a regular file"):
+    with pytest.raises(LayerError, match=f"a {kind}, not a regular file"):
         Net(parse_net(text), device="cpu")
 
 

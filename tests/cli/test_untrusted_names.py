@@ -100,9 +100,9 @@ def test_names_that_are_no_utf8(tmp_path, capsys, monkeypatch):
         said = capsys.readouterr().err
         assert "fault" not in said
     assert "is not UTF-8, and no prototxt can hold it; name another with --out" in said
-    (found,) = data.glob("*0.xml")
-    assert ElementTree.parse(found).findtext("filename") == "d?0.png"
-    assert ElementTree.parse(found).findtext("object/name") == "cat?[2J"
+    (annotation,) = data.glob("*0.xml")
+    assert ElementTree.parse(annotation).findtext("filename") == "d?0.png"
+    assert ElementTree.parse(annotation).findtext("object/name") == "cat?[2J"
 
 
 def test_the_names_of_a_log_are_no_formulas(tmp_path):

@@ -278,8 +278,8 @@ def test_what_is_broken_has_its_name_and_line(tmp_path):
                 "cat,10,5,30,15\n", f"cat,10,5,30,15\n{line}\n", 1
             )
         )
-        (found,) = wrong(tmp_path, "csv")[:1]
-        assert message in found
+        (problem,) = wrong(tmp_path, "csv")[:1]
+        assert message in problem
 
 
 def test_broken_files_and_the_others_are_read(tmp_path):

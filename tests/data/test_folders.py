@@ -261,8 +261,8 @@ def test_roi_data_in_train_flips_each_once(tmp_path):
         seen.append((boxes.tobytes(), image.tobytes()))
     assert len(set(seen[:4])) == 4
     assert set(seen[:4]) == set(seen[4:])
-    found = {np.frombuffer(boxes, np.float32)[0] for boxes, _ in seen}
-    assert found == {8, 40, 20, 0}  # 8 to 38 becomes 78 - 38 to 78 - 8, and 20 to 78 becomes 0 to 58
+    left_edges = {np.frombuffer(boxes, np.float32)[0] for boxes, _ in seen}
+    assert left_edges == {8, 40, 20, 0}  # 8 to 38 becomes 78 - 38 to 78 - 8, and 20 to 78 becomes 0 to 58
     plain = roi(voc(tmp_path / "again"), more=", 'flipped': False")
     assert len({plain.forward()[2].tobytes() for _ in range(4)}) == 2
 

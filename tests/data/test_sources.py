@@ -236,8 +236,8 @@ def test_a_quiet_video_has_a_line_a_second(any_backend, tiny, tmp_path, capsys):
         for _ in range(6):
             out.add(np.asarray(scene().convert("RGB")))
     status, out, err = call(capsys, "detect", *tiny, "scene.mp4", "scene.mp4", "--quiet")
-    found = len(json.loads(call(capsys, "detect", *tiny, "scene.mp4", "--json")[1])[0]["detections"])
-    lines = [f"scene.mp4 0 s: 4 frames, {4 * found} detections", f"scene.mp4 1 s: 2 frames, {2 * found} detections"]
+    count = len(json.loads(call(capsys, "detect", *tiny, "scene.mp4", "--json")[1])[0]["detections"])
+    lines = [f"scene.mp4 0 s: 4 frames, {4 * count} detections", f"scene.mp4 1 s: 2 frames, {2 * count} detections"]
     assert (status, out.splitlines(), err) == (0, lines * 2, "")
 
 
@@ -301,9 +301,9 @@ def test_a_detector_takes_the_settings_of_a_known_model():
     assert detector.names == {1: "QR code"}
     assert len(detector(str(need("images/qr_0.png")))) == 1
     assert "QR code detector of WeChat" in assumed(detector)
-    given = Detector(net, scale=1 / 128, labels={1: "code"})
-    assert (given.settings.scale, given.names) == (1 / 128, {1: "code"})
-    lines = explain(given)
+    changed = Detector(net, scale=1 / 128, labels={1: "code"})
+    assert (changed.settings.scale, changed.names) == (1 / 128, {1: "code"})
+    lines = explain(changed)
     assert "scale: 0.0078125, as given" in lines
     assert "labels: 1 name, as given" in lines
 

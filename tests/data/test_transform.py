@@ -62,9 +62,11 @@ def test_crop_is_central_in_test_and_random_in_train():
     whole = picture.transpose(2, 0, 1).astype(np.float32)
     for seed in range(300):
         values, _ = random(picture, rng(seed))
-        found = [(y, x) for y in range(14) for x in range(23) if np.array_equal(whole[:, y : y + 8, x : x + 8], values)]
-        assert len(found) == 1
-        places.update(found)
+        matches = [
+            (y, x) for y in range(14) for x in range(23) if np.array_equal(whole[:, y : y + 8, x : x + 8], values)
+        ]
+        assert len(matches) == 1
+        places.update(matches)
     assert {0, 13} <= {y for y, _ in places}
     assert {0, 22} <= {x for _, x in places}  # the last place too
 
@@ -193,8 +195,8 @@ def test_resize_modes_keep_boxes_on_their_objects(mode, size, wanted):
     values, left = resized(picture, rng(), own)
     assert values.shape == (3, wanted[1], wanted[0])
     rows, columns = np.nonzero(values[0] > 127)
-    found = np.array([columns.min(), rows.min(), columns.max() + 1, rows.max() + 1])
-    np.testing.assert_allclose(left[0, 2:6] * (wanted * 2), found, atol=1)
+    box = np.array([columns.min(), rows.min(), columns.max() + 1, rows.max() + 1])
+    np.testing.assert_allclose(left[0, 2:6] * (wanted * 2), box, atol=1)
 
 
 def test_padding_modes():
@@ -297,8 +299,8 @@ def test_expansion_moves_boxes_with_the_picture():
             continue
         white = (made == 255).all(2)
         rows, columns = np.nonzero(white)
-        found = [columns.min(), rows.min(), columns.max() + 1, rows.max() + 1]
-        np.testing.assert_allclose(left[0, 2:6] * ([made.shape[1], made.shape[0]] * 2), found, atol=1e-3)
+        box = [columns.min(), rows.min(), columns.max() + 1, rows.max() + 1]
+        np.testing.assert_allclose(left[0, 2:6] * ([made.shape[1], made.shape[0]] * 2), box, atol=1e-3)
         assert (made[~white] == [104, 117, 123]).all()
         widths.append(made.shape[1] / 30)
     assert 110 < plain < 190
@@ -397,10 +399,10 @@ def test_every_crop_satisfies_its_constraint():
         start = random.uniform(0, 0.7, (3, 2))
         objects = np.concatenate([start, start + random.uniform(0.1, 0.3, (3, 2))], 1)
         for number, (batch, most) in enumerate(zip(made, (1, 3, 2, 2))):
-            found = crops([batch], objects, random)
-            assert len(found) <= most
-            counts[number] += len(found)
-            for crop in found:
+            chosen = crops([batch], objects, random)
+            assert len(chosen) <= most
+            counts[number] += len(chosen)
+            for crop in chosen:
                 assert (crop >= 0).all()
                 assert (crop <= 1 + 1e-12).all()
                 measures = [overlap_by_loops(crop, o) for o in objects]

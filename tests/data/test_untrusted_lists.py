@@ -41,21 +41,21 @@ def data_layers() -> list[str]:
 
 def fill(message: Message, path: str) -> bool:
     """Sets every field of a message that names a file; whether there is one."""
-    found = False
+    filled = False
     for field in message.DESCRIPTOR.fields:
         if field.message_type is not None or field.cpp_type != FieldDescriptor.CPPTYPE_STRING:
             continue
         named = field.name in ("source", "file", "image_file", "label_file", "split") or field.name.endswith("source")
         if named and not hasattr(getattr(message, field.name), "append"):
             setattr(message, field.name, path)
-            found = True
+            filled = True
         elif named:
             getattr(message, field.name).append(path)
-            found = True
+            filled = True
     for size in ("batch_size", "height", "width", "channels", "crop_size"):
         if size in message.DESCRIPTOR.fields_by_name and not hasattr(getattr(message, size), "append"):
             setattr(message, size, 1)
-    return found
+    return filled
 
 
 def said(error: BaseException) -> str:

@@ -152,10 +152,10 @@ def test_threads_end_with_the_net(tmp_path):
     def threads(rig):
         return list(rig.layer.loader._pool.pool._threads)
 
-    def ended(some):
-        for thread in some:
+    def ended(threads):
+        for thread in threads:
             thread.join(10)
-        return not any(thread.is_alive() for thread in some)
+        return not any(thread.is_alive() for thread in threads)
 
     first = threads(rig)
     assert all(thread.is_alive() for thread in first)

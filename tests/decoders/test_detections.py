@@ -37,14 +37,14 @@ def three(**more) -> Detections:
 
 
 def test_shapes_and_dtypes():
-    found = three(landmarks=np.zeros((3, 5, 2)), masks=np.zeros((3, 4, 6)))
-    assert [a.dtype for a in (found.boxes, found.scores, found.labels, found.masks)] == [
+    detections = three(landmarks=np.zeros((3, 5, 2)), masks=np.zeros((3, 4, 6)))
+    assert [a.dtype for a in (detections.boxes, detections.scores, detections.labels, detections.masks)] == [
         np.float32,
         np.float32,
         np.int64,
         bool,
     ]
-    assert (len(found), found.landmarks.shape) == (3, (3, 5, 2))
+    assert (len(detections), detections.landmarks.shape) == (3, (3, 5, 2))
     assert Detections.none().boxes.shape == (0, 4)
     assert Detections([], [], [], landmarks=[]).landmarks.shape == (0, 0, 2)
     for wrong in ({"angles": [1, 2]}, {"quadrilaterals": np.zeros((3, 4))}, {"masks": np.zeros((2, 4, 6))}):
@@ -60,31 +60,33 @@ def test_a_box_larger_than_float32_is_infinite():
 
 
 def test_indexing_filtering_joining():
-    found = three(landmarks=np.arange(30).reshape(3, 5, 2))
-    assert found[-1].label == "cat"
-    assert found[1].label == 2
-    assert found[[2, 0]].scores.tolist() == pytest.approx([0.7, 0.5])
-    assert found[found.labels == 1].landmarks[1, 0].tolist() == [20, 21]
-    assert len(found[1:]) == 2
+    detections = three(landmarks=np.arange(30).reshape(3, 5, 2))
+    assert detections[-1].label == "cat"
+    assert detections[1].label == 2
+    assert detections[[2, 0]].scores.tolist() == pytest.approx([0.7, 0.5])
+    assert detections[detections.labels == 1].landmarks[1, 0].tolist() == [20, 21]
+    assert len(detections[1:]) == 2
     with pytest.raises(IndexError):
-        found[3]
-    assert len(found.filter(0.6)) == 2
-    assert found.filter(labels=["cat"]).labels.tolist() == [1, 1]
-    assert found.filter(labels=[2]).labels.tolist() == [2]
-    both = Detections.concatenate([found, found[:1], Detections.none()])
+        detections[3]
+    assert len(detections.filter(0.6)) == 2
+    assert detections.filter(labels=["cat"]).labels.tolist() == [1, 1]
+    assert detections.filter(labels=[2]).labels.tolist() == [2]
+    both = Detections.concatenate([detections, detections[:1], Detections.none()])
     assert (len(both), both.landmarks.shape) == (4, (4, 5, 2))
     with pytest.raises(BoxpressoError, match="some of the detections have landmarks"):
-        Detections.concatenate([found, three()])
+        Detections.concatenate([detections, three()])
     with pytest.raises(BoxpressoError, match="label 1 is 'cat' in one"):
-        Detections.concatenate([found, Detections([[0, 0, 1, 1]], [1], [1], {1: "dog"}, landmarks=np.zeros((1, 5, 2)))])
+        Detections.concatenate(
+            [detections, Detections([[0, 0, 1, 1]], [1], [1], {1: "dog"}, landmarks=np.zeros((1, 5, 2)))]
+        )
     assert Detections.concatenate([]).boxes.shape == (0, 4)
 
 
 def test_suppression_by_class_across_and_of_rotated_boxes():
-    found = three()
-    assert found.suppress(0.5).scores.tolist() == pytest.approx([0.9, 0.7, 0.5])
-    assert found.suppress(0.5, across=True).labels.tolist() == [2, 1]
-    assert len(found.suppress(9 / 11 + 1e-3, across=True)) == 3
+    detections = three()
+    assert detections.suppress(0.5).scores.tolist() == pytest.approx([0.9, 0.7, 0.5])
+    assert detections.suppress(0.5, across=True).labels.tolist() == [2, 1]
+    assert len(detections.suppress(9 / 11 + 1e-3, across=True)) == 3
     cross = np.array([[[0, 4], [20, 4], [20, 6], [0, 6]], [[9, 15], [9, -5], [11, -5], [11, 15]]], float)
     crossed = Detections([[0, 4, 20, 6], [9, -5, 11, 15]], [0.9, 0.8], [1, 1], angles=[0, 90], quadrilaterals=cross)
     assert len(crossed.suppress(0.2)) == 2  # they share 4 of 76 pixels
@@ -111,29 +113,29 @@ def test_a_row_is_plain_values():
 def test_saving():
     mask = np.zeros((1, 4, 5), bool)
     mask[0, 1:3, 2:4] = True
-    found = Detections([[2, 1, 4, 3]], [0.5], [7], masks=mask, landmarks=[[[1, 2], [np.nan, 0]]])
-    (row,) = json.loads(json.dumps(as_json(found)))
+    detections = Detections([[2, 1, 4, 3]], [0.5], [7], masks=mask, landmarks=[[[1, 2], [np.nan, 0]]])
+    (row,) = json.loads(json.dumps(as_json(detections)))
     assert row["landmarks"] == [[1, 2], None]
     assert row["mask"] == {"size": [4, 5], "counts": [9, 2, 2, 2, 5]}
     assert run_lengths(np.ones((2, 2), bool)) == {"size": [2, 2], "counts": [0, 4]}
-    (result,) = coco_results(found, "a/COCO_val2014_000000000042.jpg")
+    (result,) = coco_results(detections, "a/COCO_val2014_000000000042.jpg")
     assert result["image_id"] == 42
     assert result["bbox"] == [2, 1, 2, 2]
     assert result["keypoints"] == [1, 2, 2, 0, 0, 0]
-    text = ElementTree.fromstring(voc_xml(found, "x/a<b.jpg", 5, 4))
+    text = ElementTree.fromstring(voc_xml(detections, "x/a<b.jpg", 5, 4))
     assert [e.text for e in text.find("object/bndbox")] == ["3", "2", "4", "3"]
     assert (text.findtext("filename"), text.findtext("object/name")) == ("a<b.jpg", "label 7")
 
 
 def test_one_vocabulary_and_its_older_names():
     """class_id, class_name, score, box: in rows, arrays and JSON; older names say the same."""
-    found = three()
-    assert (found.class_ids.tolist(), found.class_names) == ([1, 2, 1], ["cat", None, "cat"])
-    assert found.labels is found.class_ids
-    for one, row in zip(found, found.to_json(), strict=True):
+    detections = three()
+    assert (detections.class_ids.tolist(), detections.class_names) == ([1, 2, 1], ["cat", None, "cat"])
+    assert detections.labels is detections.class_ids
+    for one, row in zip(detections, detections.to_json(), strict=True):
         assert (row["class_id"], row["class_name"], row["box"]) == (one.class_id, one.class_name, list(one.box))
         assert (row["label"], row["name"]) == (one.class_id, one.class_name) == (one.number, one.name)
-    assert [one.label for one in found] == ["cat", 2, "cat"]
+    assert [one.label for one in detections] == ["cat", 2, "cat"]
 
 
 def test_the_picture_is_drawn_shown_and_saved(tmp_path):
@@ -143,29 +145,29 @@ def test_the_picture_is_drawn_shown_and_saved(tmp_path):
         drawing = three(image=image).plot()
         assert drawing.size == (120, 90)
         assert (np.asarray(drawing) != 255).any()
-    found = three(image=path)
-    found.save(tmp_path / "out.png")
-    found.save(tmp_path / "out.jpg")
-    found.save(tmp_path / "out.json")
-    assert np.array_equal(np.asarray(Image.open(tmp_path / "out.png")), np.asarray(found.plot()))
-    assert json.loads((tmp_path / "out.json").read_text()) == found.to_json()
+    detections = three(image=path)
+    detections.save(tmp_path / "out.png")
+    detections.save(tmp_path / "out.jpg")
+    detections.save(tmp_path / "out.json")
+    assert np.array_equal(np.asarray(Image.open(tmp_path / "out.png")), np.asarray(detections.plot()))
+    assert json.loads((tmp_path / "out.json").read_text()) == detections.to_json()
     assert sorted(each.name for each in tmp_path.iterdir()) == ["out.jpg", "out.json", "out.png", "street.png"]
     with pytest.raises(BoxpressoError, match=r"out\.txt ends in no picture's ending"):
-        found.save(tmp_path / "out.txt")
+        detections.save(tmp_path / "out.txt")
     with pytest.raises(BoxpressoError, match="cannot write"):
-        found.save(tmp_path / "none" / "out.png")
+        detections.save(tmp_path / "none" / "out.png")
     with pytest.raises(BoxpressoError, match="picture of these detections is not known"):
         three().plot()
-    assert found[:1].image is path
-    assert Detections.concatenate([found, three(image=str(path))]).image is None
+    assert detections[:1].image is path
+    assert Detections.concatenate([detections, three(image=str(path))]).image is None
     assert three().plot(path).size == (120, 90)
 
 
 def test_a_notebook_shows_a_drawing_and_a_table():
-    found = Detections([[1, 2, 3, 4]], [0.5], [1], {1: "<b>cat"})
-    assert found._repr_png_() is None
-    assert "<td>&lt;b&gt;cat</td><td>0.500</td><td>1.0</td>" in found._repr_html_()
-    assert "<img" not in found._repr_html_()
+    detections = Detections([[1, 2, 3, 4]], [0.5], [1], {1: "<b>cat"})
+    assert detections._repr_png_() is None
+    assert "<td>&lt;b&gt;cat</td><td>0.500</td><td>1.0</td>" in detections._repr_html_()
+    assert "<img" not in detections._repr_html_()
     drawn = Detections([[1, 2, 3, 4]], [0.5], [1], image=np.zeros((3000, 1500, 3), np.uint8))
     with Image.open(io.BytesIO(drawn._repr_png_())) as image:
         assert image.size == (400, 800)
@@ -220,8 +222,10 @@ def test_evaluation_takes_detections():
 def test_drawing_outlines_landmarks_masks_and_classes():
     image = Image.new("RGB", (200, 160), "white")
     quad = [[[100, 20], [180, 80], [150, 120], [70, 60]]]
-    found = Detections([[70, 20, 180, 120]], [0.9], [1], angles=[-37], quadrilaterals=quad, landmarks=[[[30, 140]]])
-    pixels = np.asarray(draw_detections(image, found))
+    detections = Detections(
+        [[70, 20, 180, 120]], [0.9], [1], angles=[-37], quadrilaterals=quad, landmarks=[[[30, 140]]]
+    )
+    pixels = np.asarray(draw_detections(image, detections))
     assert tuple(pixels[90, 110]) == colour(1)  # on a side of it, not of the box around
     assert tuple(pixels[118, 72]) == (255, 255, 255)
     assert (pixels[136:144, 26:34] != 255).any()
@@ -247,9 +251,9 @@ def test_a_detector_is_built_once(tmp_path):
     model, weights = write_tiny(tmp_path)
     detector = Detector(model, weights, labels=["background", "cell"], threshold=0.6, device="cpu")
     assert (detector.decoder.NAME, detector.settings.threshold, detector.names[1]) == ("ssd", 0.6, "cell")
-    (found,) = detector(picture())
-    assert (found.label, found.number, found.name) == ("cell", 1, "cell")
-    assert found.box == pytest.approx((16, 8, 24, 16), abs=1e-4)
+    (detection,) = detector(picture())
+    assert (detection.label, detection.number, detection.name) == ("cell", 1, "cell")
+    assert detection.box == pytest.approx((16, 8, 24, 16), abs=1e-4)
     assert detector(picture(colour=(0, 0, 131))).boxes.shape == (0, 4)
     assert "blue, green, red" in detector.describe()
 
@@ -265,8 +269,8 @@ def test_a_batch_is_as_one_by_one():
     detector = Detector(tiny_net())
     pictures = [picture(cell=(0, 1)), picture(scale=3, cell=(2, 2)), picture(colour=(0, 0, 0)), picture(cell=(3, 0))]
     together = detector.batch(pictures)
-    assert [found.boxes.tolist() for found in together] == [detector(one).boxes.tolist() for one in pictures]
-    assert [len(found) for found in together] == [1, 1, 0, 1]
+    assert [detections.boxes.tolist() for detections in together] == [detector(one).boxes.tolist() for one in pictures]
+    assert [len(detections) for detections in together] == [1, 1, 0, 1]
     assert detector.batch([]) == []
 
 
@@ -343,9 +347,9 @@ def test_a_net_that_takes_one_picture_alone_gets_them_one_by_one():
     detector = Detector(model, model.with_suffix(".caffemodel"), device="cpu", size=(320, 320))
     pictures = [read_image(need(f"images/{name}")) for name in ("mtcnn_test.jpg", "mtcnn_kp_test2.jpg")]
     together = detector.batch(pictures)
-    assert [len(found) for found in together] == [1, 1]
-    for found, one in zip(together, pictures):
-        np.testing.assert_array_equal(found.landmarks, detector(one).landmarks)
+    assert [len(detections) for detections in together] == [1, 1]
+    for detections, one in zip(together, pictures):
+        np.testing.assert_array_equal(detections.landmarks, detector(one).landmarks)
 
 
 def test_landmarks_after_a_face_detector():

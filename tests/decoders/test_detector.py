@@ -21,8 +21,8 @@ from boxpresso.data.picture import encode
 from boxpresso.proto import parse_net
 
 
-def rows(found):
-    return [(one.class_id, round(one.score, 5), *np.round(one.box, 2)) for one in found]
+def rows(detections):
+    return [(one.class_id, round(one.score, 5), *np.round(one.box, 2)) for one in detections]
 
 
 def wide_net(overlap: float = 0.45) -> Net:
@@ -57,7 +57,7 @@ def test_pictures_of_every_kind(tmp_path, detector):
     with open(path, "rb") as file:
         kinds = [str(path), path, data, bytearray(data), io.BytesIO(data), file, as_image(pixels)]
         assert [rows(detector(one)) for one in kinds] == [wanted] * len(kinds)
-    assert [rows(found) for found in detector.batch([pixels, path])] == [wanted] * 2
+    assert [rows(detections) for detections in detector.batch([pixels, path])] == [wanted] * 2
     with open(path, encoding="latin-1") as file, pytest.raises(BoxpressoError, match="open in binary mode"):
         detector(file)
     with pytest.raises(BoxpressoError, match=r"several pictures go to batch\(pictures\)"):
@@ -108,8 +108,8 @@ def test_a_folder_one_after_another(tmp_path, detector):
     for name in "ab":
         (tmp_path / f"{name}.png").write_bytes(encode(picture()[..., ::-1], "PNG"))
     wanted = rows(detector(picture()))
-    found = list(detector.each(tmp_path, batch=3))
-    assert [(one.image, rows(one)) for one in found] == [(str(tmp_path / f"{name}.png"), wanted) for name in "ab"]
+    detections = list(detector.each(tmp_path, batch=3))
+    assert [(one.image, rows(one)) for one in detections] == [(str(tmp_path / f"{name}.png"), wanted) for name in "ab"]
     assert [rows(one) for one in detector.each(iter([picture()] * 3), batch=2)] == [wanted] * 3
     (tmp_path / "c.png").write_bytes(b"no picture")
     with pytest.raises(BoxpressoError, match=r"c\.png is not an image"):
@@ -123,7 +123,7 @@ def test_a_video_frame_by_frame(tmp_path, detector):
     with VideoWriter(tmp_path / "v.mp4", 5) as video:
         for _ in range(5):
             video.add(picture(2))
-    assert [found.image.shape for found in detector.each(tmp_path / "v.mp4", every=2)] == [(64, 64, 3)] * 3
+    assert [detections.image.shape for detections in detector.each(tmp_path / "v.mp4", every=2)] == [(64, 64, 3)] * 3
 
 
 def test_settings_of_one_call(detector):

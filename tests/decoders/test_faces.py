@@ -49,29 +49,31 @@ def detect_face(image, pnet, rnet, onet):
         high, wide = math.ceil(image.shape[0] * scale), math.ceil(image.shape[1] * scale)
         values = (resize(image, wide, high) - 127.5) * 0.0078125
         out = pnet.forward(data=values.transpose(2, 1, 0)[None])
-        some = []
+        candidates = []
         for x, y in np.argwhere(out["prob1"][0, 1] >= 0.6):
             box = [int((2 * v + add) / scale) for add in (1, 12) for v in (x, y)]
-            some.append((box, out["prob1"][0, 1, x, y], out["conv4-2"][0, :, x, y]))
-        every += [some[i] for i in suppressed([s[0] for s in some], [s[1] for s in some], 0.5, last=1)]
+            candidates.append((box, out["prob1"][0, 1, x, y], out["conv4-2"][0, :, x, y]))
+        every += [
+            candidates[i] for i in suppressed([s[0] for s in candidates], [s[1] for s in candidates], 0.5, last=1)
+        ]
         scale *= 0.709
     stay = suppressed([s[0] for s in every], [s[1] for s in every], 0.7, last=1)
     windows = []
     for box, _, move in (every[i] for i in stay):
         w, h = box[2] - box[0], box[3] - box[1]
         windows.append(square(*(b + m * s for b, m, s in zip(box, move, (w, h, w, h)))))
-    some = []
+    candidates = []
     for box in windows:
         values = (crop(image, *box, 24) - 127.5) * 0.0078125
         out = rnet.forward(data=values.transpose(2, 1, 0)[None])
         if out["prob1"][0, 1] > 0.7:
-            some.append((box, out["prob1"][0, 1], out["conv5-2"][0]))
-    stay = suppressed([s[0] for s in some], [s[1] for s in some], 0.7, last=1)
+            candidates.append((box, out["prob1"][0, 1], out["conv5-2"][0]))
+    stay = suppressed([s[0] for s in candidates], [s[1] for s in candidates], 0.7, last=1)
     windows = []
-    for box, _, move in (some[i] for i in stay):
+    for box, _, move in (candidates[i] for i in stay):
         w, h = box[2] - box[0] + 1, box[3] - box[1] + 1
         windows.append(square(*(b + m * s for b, m, s in zip(box, move, (w, h, w, h)))))
-    some = []
+    candidates = []
     for box in windows:
         values = (crop(image, *box, 48) - 127.5) * 0.0078125
         out = onet.forward(data=values.transpose(2, 1, 0)[None])
@@ -80,10 +82,10 @@ def detect_face(image, pnet, rnet, onet):
             ten = out["conv6-3"][0]
             marks = [(w * ten[k] + box[0] - 1, h * ten[k + 5] + box[1] - 1) for k in range(5)]
             moved = [b + m * s for b, m, s in zip(box, out["conv6-2"][0], (w, h, w, h))]
-            some.append((moved, out["prob1"][0, 1], marks))
-    some.sort(key=lambda s: -s[1])
+            candidates.append((moved, out["prob1"][0, 1], marks))
+    candidates.sort(key=lambda s: -s[1])
     result = []
-    for box, score, marks in some:
+    for box, score, marks in candidates:
         for other, *_ in result:
             w = min(box[2], other[2]) - max(box[0], other[0]) + 1
             h = min(box[3], other[3]) - max(box[1], other[1]) + 1
@@ -100,11 +102,11 @@ def test_mtcnn_is_the_authors_program():
     detector = Detector([need(f"{MTCNN}/det{i}.prototxt") for i in (1, 2, 3)],
                         [need(f"{MTCNN}/det{i}.caffemodel") for i in (1, 2, 3)], device="cpu", clip=False)  # fmt: skip
     assert detector.decoder.columns
-    found = detector(image)
+    detections = detector(image)
     wanted = detect_face(image, *detector.decoder.nets)
     assert len(wanted) >= 6
     boxes = [[b[0] - 1, b[1] - 1, b[2], b[3]] for b, *_ in wanted]
-    same(found, boxes, [s for _, s, _ in wanted], [m for *_, m in wanted], tolerance=5e-4)
+    same(detections, boxes, [s for _, s, _ in wanted], [m for *_, m in wanted], tolerance=5e-4)
 
 
 @pytest.mark.parametrize(("folder", "columns"), [(MTCNN, True), (FAST, False)])
@@ -135,9 +137,9 @@ def test_ultralight_on_recorded_outputs(name):
     detector = Detector(model, model.with_suffix(".caffemodel"), device="cpu")
     values = {key[4:]: case[key] for key in case.files if key.startswith("out:")}
     recorded = detector.decoder.read(values, (478, 720), detector.settings).sorted()
-    found = detector(photo("ulf_1.jpg"))
+    detections = detector(photo("ulf_1.jpg"))
     assert len(recorded) > 40
-    pairs = [max((overlap_of(a, b), i) for i, b in enumerate(found.boxes)) for a in recorded.boxes]
+    pairs = [max((overlap_of(a, b), i) for i, b in enumerate(detections.boxes)) for a in recorded.boxes]
     assert np.mean([overlap > 0.9 for overlap, _ in pairs]) > 0.97  # OpenCV resizes in whole numbers
 
 
@@ -151,9 +153,9 @@ def test_retinaface_on_recorded_outputs():
     (stretched,) = detector(resize(image, 640, 640).round().astype(np.uint8))  # as it was recorded
     assert stretched.box == pytest.approx(recorded.box, abs=1.5)
     np.testing.assert_allclose(stretched.landmarks, recorded.landmarks, atol=1.5)
-    (found,) = detector(image)
-    assert overlap_of(found.box, (205, 50, 338, 224)) > 0.7
-    eyes, nose = np.array(found.landmarks[:2]), found.landmarks[2]
+    (detection,) = detector(image)
+    assert overlap_of(detection.box, (205, 50, 338, 224)) > 0.7
+    eyes, nose = np.array(detection.landmarks[:2]), detection.landmarks[2]
     np.testing.assert_allclose([*eyes[0], *eyes[1], *nose], [232, 124, 282, 108, 258, 148], atol=10)
 
 
@@ -201,18 +203,18 @@ def test_pcn_turns_with_the_picture(turn):
     upright = detector(image)
     assert (upright[0].label, len(upright)) == ("face", 2)
     assert sorted(round(float(a), -1) for a in upright.angles) == [-40, 20]
-    found = detector(np.ascontiguousarray(np.rot90(image, turn)))
-    assert len(found) == 2
+    detections = detector(np.ascontiguousarray(np.rot90(image, turn)))
+    assert len(detections) == 2
     centres = upright.rotated[:, :2]
     high, wide = image.shape[:2]
     for _ in range(turn):
         centres = np.stack([centres[:, 1], wide - centres[:, 0]], 1)
         high, wide = wide, high
     for centre, angle, side in zip(centres, upright.angles, upright.rotated[:, 2]):
-        i = int(np.linalg.norm(found.rotated[:, :2] - centre, axis=1).argmin())
-        assert np.linalg.norm(found.rotated[i, :2] - centre) < 0.2 * side
-        assert abs((found.angles[i] - angle - 90 * turn + 180) % 360 - 180) < 20
-        assert found.rotated[i, 2] == pytest.approx(side, rel=0.2)
+        i = int(np.linalg.norm(detections.rotated[:, :2] - centre, axis=1).argmin())
+        assert np.linalg.norm(detections.rotated[i, :2] - centre) < 0.2 * side
+        assert abs((detections.angles[i] - angle - 90 * turn + 180) % 360 - 180) < 20
+        assert detections.rotated[i, 2] == pytest.approx(side, rel=0.2)
 
 
 # Pictures out of pictures
@@ -242,7 +244,7 @@ def test_lenet_reads_drawn_digits():
     for digit in range(10):
         image = Image.new("L", (28, 28))
         ImageDraw.Draw(image).text((14, 14), str(digit), font=font, fill=255, anchor="mm")
-        found = detector(image)
-        assert (found.kind, len(found)) == ("classes", 5)
-        right += int(found.labels[0]) == digit
+        detections = detector(image)
+        assert (detections.kind, len(detections)) == ("classes", 5)
+        right += int(detections.labels[0]) == digit
     assert right >= 8  # it takes this font's 6 for a 5

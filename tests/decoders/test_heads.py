@@ -26,7 +26,7 @@ def test_retinaface():
         values[f"face_rpn_cls_prob_reshape_stride{stride}"] = logistic(
             values[f"face_rpn_cls_prob_reshape_stride{stride}"] * 4
         )
-    _, found = read(net_of(shapes, (160, 192)), values, "retinaface", threshold=0.8)
+    _, detections = read(net_of(shapes, (160, 192)), values, "retinaface", threshold=0.8)
     boxes, scores, points = [], [], []
     for stride, scales in ((32, (32, 16)), (16, (8, 4)), (8, (2, 1))):
         score, offset, mark = (
@@ -47,10 +47,10 @@ def test_retinaface():
     stay = suppressed(boxes, scores, 0.4, last=1)
     scale = min(192 / WIDE, 160 / HIGH)  # the picture fills the input from its corner
     same(
-        found, [np.array(boxes[i]) / scale for i in stay], [scores[i] for i in stay],
+        detections, [np.array(boxes[i]) / scale for i in stay], [scores[i] for i in stay],
         [np.array(points[i]) / scale for i in stay],
     )  # fmt: skip
-    assert found.label(0) == "face"
+    assert detections.label(0) == "face"
 
 
 def test_ultralight():
@@ -58,7 +58,7 @@ def test_ultralight():
     count = 3 * 30 * 40 + 2 * 15 * 20 + 2 * 8 * 10 + 3 * 4 * 5
     net = net_of({"boxes": (1, count, 4), "scores": (1, count, 2)}, (240, 320), last="Softmax")
     values = {"boxes": numbers(1, count, 4), "scores": logistic(numbers(1, count, 2, seed=1, spread=2))}
-    _, found = read(net, values, "ultralight", threshold=0.97)
+    _, detections = read(net, values, "ultralight", threshold=0.97)
     boxes, scores, at = [], [], 0
     for stride, sides in ((8, (10, 16, 24)), (16, (32, 48)), (32, (64, 96)), (64, (128, 192, 256))):
         for row in range(math.ceil(240 / stride)):
@@ -76,7 +76,7 @@ def test_ultralight():
                     scores.append(score)
     stay = suppressed(boxes, scores, 0.3)
     assert 1 < len(stay) < len(boxes)
-    same(found, [boxes[i] for i in stay], [scores[i] for i in stay])
+    same(detections, [boxes[i] for i in stay], [scores[i] for i in stay])
 
 
 def test_centerface():
@@ -85,7 +85,7 @@ def test_centerface():
     values = {name: numbers(*shape, seed=i, spread=0.5) for i, (name, shape) in enumerate(shapes.items())}
     values["heat"] = logistic(values["heat"] * 6)
     values["scale"] += 1
-    _, found = read(net_of(shapes, (64, 96), last="Sigmoid"), values, "centerface", threshold=0.9)
+    _, detections = read(net_of(shapes, (64, 96), last="Sigmoid"), values, "centerface", threshold=0.9)
     heat, scale, offset, points = (values[name][0] for name in shapes)
     boxes, scores, marks = [], [], []
     for row, column in zip(*np.where(heat[0] > 0.9)):
@@ -99,7 +99,7 @@ def test_centerface():
     stay = suppressed(boxes, scores, 0.3, last=1)
     grow = np.array([WIDE / 96, HIGH / 64])
     same(
-        found, [np.array(boxes[i]) * np.tile(grow, 2) for i in stay], [scores[i] for i in stay],
+        detections, [np.array(boxes[i]) * np.tile(grow, 2) for i in stay], [scores[i] for i in stay],
         [np.array(marks[i]) * grow for i in stay],
     )  # fmt: skip
 
@@ -117,7 +117,7 @@ def test_yolo_maps(maps, classes, anchors):
     """darknet: centres by sigmoid, sizes by exp of anchors in pixels, scores objectness * class, of whatever class suppressed."""
     shapes = {f"map{i}": (1, 3 * (5 + classes), *size) for i, size in enumerate(maps)}
     values = {name: numbers(*shape, seed=i, spread=1.2) for i, (name, shape) in enumerate(shapes.items())}
-    decoder, found = read(
+    decoder, detections = read(
         net_of(shapes, (64, 96), last="Convolution"), values, "yolo_maps", threshold=0.6, anchors=anchors
     )
     faces = (4, 6, 7, 10, 11, 15, 16, 24, 33, 25, 26, 41, 47, 60, 83, 97, 141, 149)
@@ -141,22 +141,22 @@ def test_yolo_maps(maps, classes, anchors):
                             scores.append(score)
                             labels.append(c + 1)
     stay = suppressed(boxes, scores, 0.45)
-    same(found, [boxes[i] for i in stay], [scores[i] for i in stay])
-    assert found.labels.tolist() == [labels[i] for i in stay]
+    same(detections, [boxes[i] for i in stay], [scores[i] for i in stay])
+    assert detections.labels.tolist() == [labels[i] for i in stay]
     assert decoder.classes == classes + 1
 
 
 def test_yolo_version_2_and_its_anchors():
     net = net_of({"map": (1, 125, 4, 6)}, (128, 192), last="Convolution")
     values = {"map": numbers(1, 125, 4, 6, spread=1.5)}
-    _, found = read(net, values, "yolo_maps", threshold=0.5)
+    _, detections = read(net, values, "yolo_maps", threshold=0.5)
     w, h = 1.3221, 1.73145  # of the first anchor, in places
     n = values["map"][0, :25, 2, 3].astype(float)
     classes = np.exp(n[5:]) / np.exp(n[5:]).sum()
     assert logistic(n[4]) * classes.max() < 0.5  # not found; with a certain objectness and class it is
     values["map"][0, 4, 2, 3] = values["map"][0, 5, 2, 3] = 30
     _, more = read(net, values, "yolo_maps", threshold=0.5)
-    assert len(more) == len(found) + 1
+    assert len(more) == len(detections) + 1
     x, y = (3 + logistic(n[0])) * WIDE / 6, (2 + logistic(n[1])) * HIGH / 4
     half = np.array([w * math.exp(n[2]) * WIDE / 6, h * math.exp(n[3]) * HIGH / 4]) / 2
     np.testing.assert_allclose(more.boxes[0], [x - half[0], y - half[1], x + half[0], y + half[1]], rtol=1e-4)
@@ -170,10 +170,10 @@ def test_yolo_version_2_and_its_anchors():
 def test_classification_gives_five():
     net = net_of({"prob": (1, 8)}, (32, 32), last="Softmax")
     scores = np.array([[0.05, 0.3, 0.02, 0.2, 0.1, 0.25, 0.03, 0.05]], np.float32)
-    _, found = read(net, {"prob": scores}, "classification")
-    assert found.labels.tolist() == [1, 5, 3, 4, 0]
-    assert found.kind == "classes"
-    assert found.boxes.tolist() == [[0, 0, WIDE, HIGH]] * 5
+    _, detections = read(net, {"prob": scores}, "classification")
+    assert detections.labels.tolist() == [1, 5, 3, 4, 0]
+    assert detections.kind == "classes"
+    assert detections.boxes.tolist() == [[0, 0, WIDE, HIGH]] * 5
     assert len(read(net, {"prob": scores}, "classification", threshold=0.22)[1]) == 2
 
 
@@ -183,19 +183,19 @@ def test_segmentation_has_a_mask_for_each_class():
     values[0, 0] = 1
     values[0, 8, :10, :15] = 5
     values[0, 12, 15:, 20:] = 3
-    _, found = read(net, {"score": values}, "segmentation")
-    assert [found.label(i) for i in range(2)] == ["cat", "dog"]
-    assert found.boxes.tolist() == [[0, 0, 150, 100], [200, 150, 300, 200]]
-    assert found.masks.shape == (2, HIGH, WIDE)
-    assert found.masks.sum((1, 2)).tolist() == [15000, 5000]
+    _, detections = read(net, {"score": values}, "segmentation")
+    assert [detections.label(i) for i in range(2)] == ["cat", "dog"]
+    assert detections.boxes.tolist() == [[0, 0, 150, 100], [200, 150, 300, 200]]
+    assert detections.masks.shape == (2, HIGH, WIDE)
+    assert detections.masks.sum((1, 2)).tolist() == [15000, 5000]
     whole = np.exp(5) + np.e + 19
-    assert found.scores[0] == pytest.approx(np.exp(5) / whole)
+    assert detections.scores[0] == pytest.approx(np.exp(5) / whole)
     labels = net_of({"label": (1, 1, 20, 30)}, (20, 30), last="ArgMax", more="argmax_param { axis: 1 }")
     decoder = recognise([labels])
     assert decoder is not None
-    found = decoder.read({"label": np.full((1, 1, 20, 30), 3.0)}, (HIGH, WIDE), decoder.settings)
-    assert found.labels.tolist() == [3]
-    assert found.masks.all()
+    detections = decoder.read({"label": np.full((1, 1, 20, 30), 3.0)}, (HIGH, WIDE), decoder.settings)
+    assert detections.labels.tolist() == [3]
+    assert detections.masks.all()
 
 
 @pytest.mark.parametrize(("low", "high", "shift"), [(0.0, 1.0, 0.0), (-0.5, 0.5, 0.5), (0.0, 60.0, 0.0)])
@@ -207,8 +207,8 @@ def test_landmarks_in_each_unit(low, high, shift):
     decoder = recognise([net])
     assert decoder is not None
     assert decoder.NAME == "landmarks"
-    found = decoder.read({"points": values.reshape(1, 136).astype(np.float32)}, (HIGH, WIDE), decoder.settings)
-    np.testing.assert_allclose(found.landmarks[0], shares * [WIDE, HIGH], atol=1e-3)
+    detections = decoder.read({"points": values.reshape(1, 136).astype(np.float32)}, (HIGH, WIDE), decoder.settings)
+    np.testing.assert_allclose(detections.landmarks[0], shares * [WIDE, HIGH], atol=1e-3)
 
 
 def test_landmarks_of_a_batch_are_those_of_each_picture_s_faces():
@@ -219,9 +219,9 @@ def test_landmarks_of_a_batch_are_those_of_each_picture_s_faces():
     net.params["points"][1].data[...] = 0.5
     detector = Detector([tiny_net(), net], decoder="landmarks")
     pictures = [picture(cell=(0, 1)), picture(cell=(3, 2))]
-    for found, (left, top) in zip(detector.batch(pictures), [(8, 0), (16, 24)], strict=True):
-        np.testing.assert_allclose(found.boxes, [[left, top, left + 8, top + 8]], atol=0.01)
-        np.testing.assert_allclose(found.landmarks[0], [[left + 4, top + 4]] * 5, atol=0.01)
+    for detections, (left, top) in zip(detector.batch(pictures), [(8, 0), (16, 24)], strict=True):
+        np.testing.assert_allclose(detections.boxes, [[left, top, left + 8, top + 8]], atol=0.01)
+        np.testing.assert_allclose(detections.landmarks[0], [[left + 4, top + 4]] * 5, atol=0.01)
 
 
 def test_super_resolution_keeps_colours():
@@ -286,16 +286,16 @@ def test_openpose_finds_two_people(channels):
     assert sum(leaf in pair for pair in limbs) == 1  # an end of a limb
     other[leaf] = None
     net = net_of({"net_output": (1, channels, 24, 36)}, (192, 288))
-    _, found = read(net, {"net_output": people(limbs, fields, [body, other], channels)}, "openpose", threshold=0.3)
-    assert len(found) == 2
-    assert found.links == limbs
+    _, detections = read(net, {"net_output": people(limbs, fields, [body, other], channels)}, "openpose", threshold=0.3)
+    assert len(detections) == 2
+    assert detections.links == limbs
     grow = np.array([WIDE / 36, HIGH / 24])
     for person in (body, other):
         wanted = np.array([(np.nan, np.nan) if p is None else (np.array(p) + 0.5) * grow for p in person])
-        i = int(np.nansum(np.abs(found.landmarks - wanted), axis=(1, 2)).argmin())
-        np.testing.assert_allclose(found.landmarks[i], wanted, atol=6)
-    assert np.isnan(found.landmarks[:, leaf]).any()
-    assert (found.landmark_scores >= 0).all()
+        i = int(np.nansum(np.abs(detections.landmarks - wanted), axis=(1, 2)).argmin())
+        np.testing.assert_allclose(detections.landmarks[i], wanted, atol=6)
+    assert np.isnan(detections.landmarks[:, leaf]).any()
+    assert (detections.landmark_scores >= 0).all()
     empty = np.zeros((1, channels, 24, 36), np.float32)
     assert len(read(net, {"net_output": empty}, "openpose")[1]) == 0
 
@@ -307,10 +307,10 @@ def test_openpose_of_a_face_and_of_a_hand(channels, count, name):
     points = [(int(x), int(y)) for x, y in zip(random.integers(2, 34, count), random.integers(2, 22, count))]
     maps = people((), (), [points[:-1]], channels)
     net = net_of({"net_output": (1, channels, 24, 36)}, (192, 288))
-    decoder, found = read(net, {"net_output": maps}, "openpose")
-    assert (len(found), found.label(0), decoder.names[1]) == (1, name, name)
+    decoder, detections = read(net, {"net_output": maps}, "openpose")
+    assert (len(detections), detections.label(0), decoder.names[1]) == (1, name, name)
     wanted = (np.array(points[:-1]) + 0.5) * [WIDE / 36, HIGH / 24]
-    np.testing.assert_allclose(found.landmarks[0, :-1], wanted, atol=6)
-    assert np.isnan(found.landmarks[0, -1]).all()
+    np.testing.assert_allclose(detections.landmarks[0, :-1], wanted, atol=6)
+    assert np.isnan(detections.landmarks[0, -1]).all()
     assert len(read(net, {"net_output": maps * 0}, "openpose")[1]) == 0
-    assert all(pair in found.links for pair in ((0, 1), (1, 2), (0, 17))) == (name == "hand")
+    assert all(pair in detections.links for pair in ((0, 1), (1, 2), (0, 17))) == (name == "hand")

@@ -74,14 +74,14 @@ def test_entries_are_sound():
 
 @pytest.mark.parametrize("file", FILES)
 def test_files_are_recognised(file):
-    found = recognise(need(f"models/{file}"))
-    assert (found.model.name, found.kind) == FILES[file]
+    known = recognise(need(f"models/{file}"))
+    assert (known.model.name, known.kind) == FILES[file]
 
 
 def test_a_net_of_the_prototxt_is_recognised():
-    found = recognise(Net(str(need("models/ultralight_face/slim-320.prototxt")), device="cpu"))
-    assert (found.model.name, found.kind, found.missing) == ("slim-320", "same", 0)
-    assert found.model.settings() == {"mean": (127, 127, 127), "scale": 1 / 128, "swap_rb": True, "size": (320, 240)}
+    known = recognise(Net(str(need("models/ultralight_face/slim-320.prototxt")), device="cpu"))
+    assert (known.model.name, known.kind, known.missing) == ("slim-320", "same", 0)
+    assert known.model.settings() == {"mean": (127, 127, 127), "scale": 1 / 128, "swap_rb": True, "size": (320, 240)}
 
 
 def test_other_names_of_blobs_and_other_phases_are_the_same_model():
@@ -94,28 +94,28 @@ def test_other_names_of_blobs_and_other_phases_are_the_same_model():
          'layer { name: "loss" type: "SoftmaxWithLoss" bottom: "ip2" bottom: "label" top: "loss" }'),
     )  # fmt: skip
     for net in (lenet(), renamed, training):
-        found = recognise(net)
-        assert (found.model.name, found.kind, found.missing, found.others) == ("lenet", "same", 0, ())
-        assert found.same
-        assert found.matching == ("conv1", "conv2", "ip1", "ip2")
+        known = recognise(net)
+        assert (known.model.name, known.kind, known.missing, known.others) == ("lenet", "same", 0, ())
+        assert known.same
+        assert known.matching == ("conv1", "conv2", "ip1", "ip2")
 
 
 def test_a_net_for_other_classes_is_a_variant(tmp_path):
     net = lenet(('name: "ip2"', 'name: "ip2_letters"'), ("num_output: 10", "num_output: 26"))
     net.save(tmp_path / "letters.caffemodel")
     for source in (net, tmp_path / "letters.caffemodel", read_weights(tmp_path / "letters.caffemodel")):
-        found = recognise(source)
-        assert (found.model.name, found.kind, found.missing) == ("lenet", "variant", 1)
-        assert not found.same
-        assert "3 of 4 layers with weights match, 1 of the net are not in it" in found.explain()[0]
-        assert "labels unknown" in found.explain()[1]
+        known = recognise(source)
+        assert (known.model.name, known.kind, known.missing) == ("lenet", "variant", 1)
+        assert not known.same
+        assert "3 of 4 layers with weights match, 1 of the net are not in it" in known.explain()[0]
+        assert "labels unknown" in known.explain()[1]
 
 
 def test_other_names_of_layers_are_said():
     net = lenet(*((f'name: "{name}"', f'name: "a_{name}"') for name in ("conv1", "conv2", "ip1", "ip2")))
-    found = recognise(net)
-    assert (found.model.name, found.kind) == ("lenet", "renamed")
-    assert "under other names" in found.evidence()
+    known = recognise(net)
+    assert (known.model.name, known.kind) == ("lenet", "renamed")
+    assert "under other names" in known.evidence()
 
 
 def test_other_nets_are_not_recognised():

@@ -108,8 +108,8 @@ def kept(tmp_path: Path) -> list[str]:
 
 
 def test_a_name_is_a_model(host, tmp_path, capsys):
-    found = Detector("tiny-ssd", device="cpu")(picture())
-    assert len(found) == 1
+    detections = Detector("tiny-ssd", device="cpu")(picture())
+    assert len(detections) == 1
     assert (
         f"fetching tiny-ssd ({sum(map(len, host.files.values())) / 1e3:.0f} kB) from https://github.com/owner/net/tree/{COMMIT}, "
         "licence: MIT" in capsys.readouterr().err
@@ -122,7 +122,7 @@ def test_a_name_is_a_model(host, tmp_path, capsys):
     path.write_bytes(encode(picture()[..., ::-1], "PNG"))
     assert main(["detect", "tiny-ssd", str(path), "--json"]) == 0
     (result,) = json.loads(capsys.readouterr().out)
-    assert [one["box"] for one in result["detections"]] == [[round(v, 2) for v in found[0].box]]
+    assert [one["box"] for one in result["detections"]] == [[round(v, 2) for v in detections[0].box]]
 
 
 def test_a_file_that_has_changed_here_is_fetched_again(host, tmp_path):

@@ -58,7 +58,7 @@ def test_ctpn():
         values["rpn_bbox_pred"][0, 2 * anchor, row, first : last + 1] += np.linspace(0, 0.8, last + 1 - first)
     score[0, 17, 11, 0] = 0.75  # the lowest, so that the others are stretched above it
     size = (16 * rows, 16 * columns)
-    _, found = read(net_of(shapes, size), values, "ctpn", threshold=0.4)
+    _, detections = read(net_of(shapes, size), values, "ctpn", threshold=0.4)
     boxes, marks = [], []
     for row in range(rows):
         for column in range(columns):
@@ -86,8 +86,8 @@ def test_ctpn():
         if w / h > 1.2 and marks[chain].mean() > 0.4 and w > 32:
             wanted.append(np.array(box) * np.tile([WIDE / size[1], HIGH / size[0]], 2))
             scores.append(marks[chain].mean())
-    same(found, wanted, scores)
-    assert len(found) == 3
+    same(detections, wanted, scores)
+    assert len(detections) == 3
 
 
 R2CNN = """
@@ -119,7 +119,7 @@ def test_r2cnn():
         "rois": regions, "cls_prob": np.concatenate([1 - scores, scores], 1).astype(np.float32),
         "inclined_rect_pred": offsets.reshape(60, 10).astype(np.float32),
     }  # fmt: skip
-    _, found = read(Net(parse_net(R2CNN), device="cpu"), values, "r2cnn", overlap=0.999)
+    _, detections = read(Net(parse_net(R2CNN), device="cpu"), values, "r2cnn", overlap=0.999)
     quads, marks = [], []
     for region, (_, move), score in zip(regions[:, 1:] / 2, offsets, scores[:, 0]):  # 200 x 300 becomes 400 x 600
         w, h = region[2] - region[0] + 1, region[3] - region[1] + 1
@@ -135,11 +135,11 @@ def test_r2cnn():
             quads.append(quad)
             marks.append(score)
     order = np.argsort(-np.array(marks))
-    np.testing.assert_allclose(found.scores, np.array(marks)[order], atol=1e-6)
-    np.testing.assert_allclose(found.quadrilaterals, np.array(quads)[order], atol=0.05)
-    assert found.label(0) == "text"
+    np.testing.assert_allclose(detections.scores, np.array(marks)[order], atol=1e-6)
+    np.testing.assert_allclose(detections.quadrilaterals, np.array(quads)[order], atol=0.05)
+    assert detections.label(0) == "text"
     _, fewer = read(Net(parse_net(R2CNN), device="cpu"), values, "r2cnn")
-    assert 0 < len(fewer) < len(found)
+    assert 0 < len(fewer) < len(detections)
 
 
 def test_textboxes():
@@ -155,7 +155,7 @@ def test_textboxes():
         "mbox_conf": np.stack([1 - score, score], 1).reshape(1, -1).astype(np.float32),
         "mbox_prior": np.stack([priors.ravel(), np.tile([0.1, 0.1, 0.2, 0.2], count)])[None].astype(np.float32),
     }
-    _, found = read(net_of(shapes), values, "textboxes", threshold=0.3)
+    _, detections = read(net_of(shapes), values, "textboxes", threshold=0.3)
     boxes, quads = [], []
     for (x1, y1, x2, y2), move in zip(priors, moves):
         w, h = x2 - x1, y2 - y1
@@ -169,16 +169,16 @@ def test_textboxes():
         )
     stay = [i for i in suppressed(boxes, score, 0.45) if score[i] >= 0.3]
     pixels = {i: np.array(raster(quads[i])) for i in stay}
-    kept: list[int] = []
+    survivors: list[int] = []
     for i in stay:
-        near = [j for j in kept if (pixels[i] & pixels[j]).any()]
+        near = [j for j in survivors if (pixels[i] & pixels[j]).any()]
         both = [(pixels[i] & pixels[j]).sum() / np.array(raster(quads[i] + quads[j])).sum() for j in near]
         assert all(abs(share - 0.2) > 0.004 for share in both)  # none so near that counting pixels decides otherwise
         if all(share <= 0.2 for share in both):
-            kept.append(i)
-    assert 1 < len(kept) < len(stay)
-    np.testing.assert_allclose(found.scores, score[kept], atol=1e-6)
-    np.testing.assert_allclose(found.quadrilaterals, np.array([quads[i] for i in kept]), atol=1e-3)
+            survivors.append(i)
+    assert 1 < len(survivors) < len(stay)
+    np.testing.assert_allclose(detections.scores, score[survivors], atol=1e-6)
+    np.testing.assert_allclose(detections.quadrilaterals, np.array([quads[i] for i in survivors]), atol=1e-3)
 
 
 def raster(points):
@@ -254,7 +254,7 @@ def test_plates():
     plate = np.zeros((20, 80, 3), np.uint8)
     plate[:, :40] = (255, 0, 0)
     plate[:, 40:] = (0, 255, 255)
-    (found,) = detector(plate)
+    (detection,) = detector(plate)
     assert detector.decoder.NAME == "plates"
-    assert found.label == LETTERS[60] + "9"
-    assert found.box == (0, 0, 80, 20)
+    assert detection.label == LETTERS[60] + "9"
+    assert detection.box == (0, 0, 80, 20)

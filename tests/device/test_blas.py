@@ -130,8 +130,8 @@ class FakeCublas:
         left = matrix(a, k, m, lda).T if trans_a else matrix(a, m, k, lda)
         right = matrix(b, n, k, ldb).T if trans_b else matrix(b, k, n, ldb)
         out = matrix(c, m, n, ldc)
-        kept = beta._obj.value * out if beta._obj.value else 0
-        out[...] = alpha._obj.value * (left @ right) + kept
+        addend = beta._obj.value * out if beta._obj.value else 0
+        out[...] = alpha._obj.value * (left @ right) + addend
         return 0
 
 

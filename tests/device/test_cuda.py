@@ -227,11 +227,11 @@ def test_a_stream_may_end_in_a_thread_that_has_no_context(recwarn):
     """Garbage is collected in whichever thread is running, such as one that makes batches ahead."""
     net = small()
     net.forward(data=IMAGE)
-    kept = [net]
+    nets = [net]
     del net
     gc.disable()
     try:
-        kept.clear()
+        nets.clear()
         thread = threading.Thread(target=gc.collect)
         thread.start()
         thread.join()

@@ -117,12 +117,12 @@ def plainly(monkeypatch, rig: Rig, rows: np.ndarray, least: bool) -> tuple[str, 
 
 def cost_of(monkeypatch, rig: Rig, rows: np.ndarray) -> int:
     """What regions cost, as the host counts it; 0 where that is at most 1."""
-    told = [0.0]
+    totals = [0.0]
     with monkeypatch.context() as patch:
-        patch.setattr(type(rig.layer), "refuse_work", lambda layer, count, total, most: told.append(total))
+        patch.setattr(type(rig.layer), "refuse_work", lambda layer, count, total, most: totals.append(total))
         LIMITS.set(region_samples=1)
         rig.layer.check_cost(rows.astype(np.float64), 0)
-    return int(told[-1])
+    return int(totals[-1])
 
 
 @pytest.mark.later(but=2)
@@ -193,7 +193,7 @@ def test_the_whole_net_is_one_graph(name):
         before = stand_in.counts()
         close(net.forward(**feed)["prob"], host.forward(**feed)["prob"])
     grown = stand_in.since(before)
-    assert {what: grown[what] for what in ("launches", "replays", "to_device", "to_host", "waits")} == {
+    assert {counter: grown[counter] for counter in ("launches", "replays", "to_device", "to_host", "waits")} == {
         "launches": 0, "replays": 1, "to_device": 2, "to_host": 1, "waits": 1,
     }  # fmt: skip
     (program,) = net._runner.describe()
@@ -391,8 +391,8 @@ def test_records_are_given_back_and_marked_anew():
     class Owner:
         """Who is told."""
 
-    def fail(owner: Owner, found: np.ndarray) -> None:
-        raise LayerError(f"found {found[0]:g}")
+    def fail(owner: Owner, record: np.ndarray) -> None:
+        raise LayerError(f"found {record[0]:g}")
 
     gpu, slots, one = open_device("cuda"), slots_of(0), Owner()
     gc.collect()

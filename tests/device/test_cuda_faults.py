@@ -128,14 +128,14 @@ def test_our_work_goes_to_our_gpu_whatever_another_library_chose(gpu, foreign):
 def test_the_gpu_of_another_library_stays_its_own(foreign):
     for index in (1, 0):
         foreign.set(index)
-        kept = [Net(parse_net(MODEL), seed=1, device=f"cuda:{1 - index}")]
-        kept[0].forward(x=IMAGE)
+        nets = [Net(parse_net(MODEL), seed=1, device=f"cuda:{1 - index}")]
+        nets[0].forward(x=IMAGE)
         assert foreign.get() == foreign.contexts[index].value
         for name in ("cuda:0", "cuda:1"):
             open_device(name).empty((70000,), np.float32).fill(1)
             open_device(name).synchronize()
             assert foreign.get() == foreign.contexts[index].value
-        kept.clear()
+        nets.clear()
         gc.collect()
         assert foreign.get() == foreign.contexts[index].value
 

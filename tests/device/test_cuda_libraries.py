@@ -252,7 +252,7 @@ def test_an_algorithm_that_is_refused_when_it_runs_gives_way_to_the_next(odd_cud
         warned += len(seen)
         for actual, w in zip(ours, wanted, strict=True):
             np.testing.assert_allclose(actual, w, rtol=0, atol=(2e-3 if fast else 2e-5) * np.abs(w).max())
-        left = {kind: {one[0] for one in found} for kind, found in made.layer.convolution.by.others.items()}
+        left = {kind: {one[0] for one in algorithms} for kind, algorithms in made.layer.convolution.by.others.items()}
         if refused == 0:
             assert left["Forward"] == ({1, 2} if fast else {2})
             assert stand_in.since(before)["library_calls"] == 3

@@ -108,9 +108,9 @@ def test_what_is_loaded_comes_first(room):
     beside_torch(room)
     room.wheel("nvidia/cu13/lib", "libcublas.so.13", f"{LT}.13", cuda=13)
     before = [path.removeprefix("packages/") for path in TORCHS]
-    cublas, told, cudnn, _ = room.found(13, before=before)
+    cublas, report, cudnn, _ = room.found(13, before=before)
     assert (cublas, cudnn) == TORCHS
-    assert told.startswith("cublas: 1, libcublas.so.12, for this")
+    assert report.startswith("cublas: 1, libcublas.so.12, for this")
 
 
 def test_wheels_come_before_the_system(room):
@@ -139,10 +139,10 @@ def test_a_library_that_is_newer_than_the_driver_is_passed_over(room):
 def test_where_all_are_newer_than_the_driver_there_is_one_warning(room):
     for name in ("libcublas.so.13", "libcudnn.so.9"):
         make(room.system / name, 13)
-    cublas, told, cudnn, _, *warned = room.found(12.4)
+    cublas, report, cudnn, _, *warned = room.found(12.4)
     assert (cublas, cudnn) == ("None", "None")
     why = "libcublas.so.13 is of CUDA 13 and the NVIDIA driver is of CUDA 12; update the driver, or pip install 'boxpresso[cuda12]'"
-    assert told == f"cublas: not used, that: {why}"
+    assert report == f"cublas: not used, that: {why}"
     assert len(warned) == 2  # each library once
     assert warned[0] == f"libcublas is not used, and our own kernel multiplies matrices: {why}"
     assert warned[1].startswith(

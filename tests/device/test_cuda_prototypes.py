@@ -89,9 +89,9 @@ CONSTANTS = {
         "CUDNN_NOT_PROPAGATE_NAN": cudnn.DROP_NAN, "CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM": cudnn.PRECOMPUTED,
         "CUDNN_STATUS_BAD_PARAM_MISALIGNED_POINTER": cudnn.MISALIGNED, "CUDNN_STATUS_NOT_SUPPORTED": 3000,
         **{
-            f"{what}(cudnnConvolution{kind}AlgoPerf_t{member})": number
+            f"{operator}(cudnnConvolution{kind}AlgoPerf_t{member})": number
             for kind in ("Fwd", "BwdData", "BwdFilter")
-            for what, member, number in (
+            for operator, member, number in (
                 ("sizeof", "", ctypes.sizeof(cudnn.Perf)),
                 ("offsetof", ", memory", cudnn.Perf.memory.offset),
                 ("offsetof", ", determinism", cudnn.Perf.determinism.offset),
@@ -111,12 +111,12 @@ def test_what_is_declared_is_what_the_header_has(kind, tmp_path):
     if main is None or place is None:
         pytest.skip(f"{header} is not here")
     source = tmp_path / "ask.cpp"
-    told = [f"  TELL({name})\n" for name in declared]
-    told += [
+    statements = [f"  TELL({name})\n" for name in declared]
+    statements += [
         f'  printf("{name.replace(" ", "")} {{{number}}} %llu\\n", (unsigned long long)({name}));\n'
         for name, number in CONSTANTS[kind].items()
     ]
-    source.write_text(TEXT + "".join(told) + "}\n")
+    source.write_text(TEXT + "".join(statements) + "}\n")
     command = [os.environ.get("CXX", "g++"), "-std=c++17", f"-I{place}", f"-I{main}", f'-DHEADER="{header}"', "-w"]
     done = subprocess.run([*command, str(source), "-o", str(tmp_path / "ask")], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-2000:]

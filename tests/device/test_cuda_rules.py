@@ -110,18 +110,18 @@ def test_what_waits_for_the_whole_gpu_waits_for_captures(gpu, begins, tmp_path):
     that while a stream captures would break the capture."""
     (tmp_path / "fresh.cu").write_text(TEXT)
     faults = stand_in.counts()["faults"]
-    kept = [] if begins else [small()]
+    nets = [] if begins else [small()]
     x, y = gpu.table(np.arange(5), np.float32), gpu.empty((5,), np.float32)
     x.address(False), y.address(True)
 
     def other() -> None:
         if begins:
-            kept.append(small())
+            nets.append(small())
             fresh = Kernels(tmp_path / "fresh.cu")
             device = cuda.Cuda(0)
             fresh.on(device).twice(5, device.table(np.arange(5), np.float32), device.empty((5,), np.float32))
         else:
-            kept.clear()
+            nets.clear()
             gc.collect()
 
     threads = []
@@ -134,7 +134,7 @@ def test_what_waits_for_the_whole_gpu_waits_for_captures(gpu, begins, tmp_path):
     graph = CapturedGraph(gpu, work)
     threads[0].join()
     assert stand_in.counts()["faults"] == faults
-    assert len(kept) == int(begins)
+    assert len(nets) == int(begins)
     graph.launch()
     np.testing.assert_array_equal(y, np.arange(5))
 
@@ -180,11 +180,11 @@ def test_what_is_collected_in_a_capture_ends_after_it(gpu):
     for _ in range(4):
         net.forward(x=np.zeros((2, 3, 9, 9)))
     gc.collect()  # what earlier tests have left
-    kept, before = [net, CapturedGraph(gpu, lambda: x.fill(2))], stand_in.counts()
+    objects, before = [net, CapturedGraph(gpu, lambda: x.fill(2))], stand_in.counts()
     del net
 
     def work() -> None:
-        kept.clear()
+        objects.clear()
         gc.collect()
         x.fill(3)
 

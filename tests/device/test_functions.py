@@ -45,9 +45,9 @@ def kernels(tmp_path_factory):
     return Kernels(path).on(open_device("cpu", reproducible=True))
 
 
-def call(kernels, name: str, *given: np.ndarray) -> np.ndarray:
-    result = np.empty_like(given[0])
-    getattr(kernels, f"{name}_of")(result.size, *given, result)
+def call(kernels, name: str, *arguments: np.ndarray) -> np.ndarray:
+    result = np.empty_like(arguments[0])
+    getattr(kernels, f"{name}_of")(result.size, *arguments, result)
     return result
 
 
@@ -69,8 +69,8 @@ def test_the_bits_are_those_that_are_kept(kernels, dtype):
     assert sha.hexdigest() == KEPT[dtype]
 
 
-def ulps(found: float, wanted: Decimal) -> float:
-    return float(abs(Decimal(found) - wanted) / Decimal(math.ulp(float(wanted))))
+def ulps(value: float, wanted: Decimal) -> float:
+    return float(abs(Decimal(value) - wanted) / Decimal(math.ulp(float(wanted))))
 
 
 EXACT: dict[str, Callable[[Decimal], Decimal]] = {
@@ -99,18 +99,18 @@ def test_float_is_the_c_librarys_double_rounded(kernels, name):
     """And special numbers are as C has them, in double too."""
     for dtype in (np.float32, np.float64):
         x = drawn(dtype)[2000:] if dtype == np.float64 else drawn(dtype)
-        given = [x, np.resize(np.array([0.5, -2, 3, 0, np.inf, -np.inf, np.nan, 1.25, 7], dtype), x.shape)]
-        given = given if name == "pow" else given[:1]
+        args = [x, np.resize(np.array([0.5, -2, 3, 0, np.inf, -np.inf, np.nan, 1.25, 7], dtype), x.shape)]
+        args = args if name == "pow" else args[:1]
         with np.errstate(all="ignore"):
-            wanted = {"pow": np.power}.get(name, getattr(np, name, None))(*[each.astype(np.float64) for each in given])
+            wanted = {"pow": np.power}.get(name, getattr(np, name, None))(*[each.astype(np.float64) for each in args])
             rounded = wanted.astype(dtype)
-        found = call(kernels, name, *given)
+        values = call(kernels, name, *args)
         if dtype == np.float32:
-            assert np.array_equal(found, rounded, equal_nan=True)
+            assert np.array_equal(values, rounded, equal_nan=True)
         else:
-            np.testing.assert_allclose(found, rounded, rtol=1e-14)
+            np.testing.assert_allclose(values, rounded, rtol=1e-14)
         number = ~np.isnan(rounded)
-        assert np.array_equal(np.signbit(found[number]), np.signbit(rounded[number]))
+        assert np.array_equal(np.signbit(values[number]), np.signbit(rounded[number]))
 
 
 QUICK = {"exp": 1.6, "expm1": 2.6, "log": 1.6, "log1p": 2.6, "tanh": 3.0}  # units of the last digit
@@ -129,20 +129,20 @@ def test_quick_floats_are_near_and_the_same_in_any_place(level, tmp_path):
     with at(level):
         quick = Kernels(path).on(open_device("cpu"))
         for name, bound in QUICK.items():
-            found = call(quick, name, x)
+            values = call(quick, name, x)
             with np.errstate(all="ignore"):
                 exact = getattr(np, name)(x.astype(np.float64))
                 wanted = exact.astype(np.float32)
-                off = np.abs(found - exact) / np.maximum(np.spacing(np.abs(wanted)), 2.0**-149)
+                off = np.abs(values - exact) / np.maximum(np.spacing(np.abs(wanted)), 2.0**-149)
             special = ~np.isfinite(wanted) | (wanted == 0)
-            np.testing.assert_array_equal(found[special], wanted[special], err_msg=name)
+            np.testing.assert_array_equal(values[special], wanted[special], err_msg=name)
             number = ~np.isnan(wanted)
-            assert np.array_equal(np.signbit(found[number]), np.signbit(wanted[number])), name
+            assert np.array_equal(np.signbit(values[number]), np.signbit(wanted[number])), name
             worst = np.nanmax(off[~special])
             assert 0.5 < worst < bound, (name, worst, x[~special][np.nanargmax(off[~special])])
             for start, count in ((1, 1), (3, 7), (5, 33), (11, 15), (16, 1000)):
                 part = call(quick, name, x[start : start + count].copy())
-                np.testing.assert_array_equal(part.view("u4"), found[start : start + count].view("u4"))
+                np.testing.assert_array_equal(part.view("u4"), values[start : start + count].view("u4"))
 
 
 def check_rounded_once(call_fused: Callable[..., np.ndarray]) -> None:
@@ -162,19 +162,19 @@ def check_rounded_once(call_fused: Callable[..., np.ndarray]) -> None:
         c = c.astype(np.float32)
     exact = Context(prec=400)
     ties = 0
-    for x, y, z, found in zip(a.tolist(), b.tolist(), c.tolist(), call_fused(a, b, c).tolist()):
+    for x, y, z, value in zip(a.tolist(), b.tolist(), c.tolist(), call_fused(a, b, c).tolist()):
         if not math.isfinite(z):
             continue
         wanted = exact.add(exact.multiply(Decimal(x), Decimal(y)), Decimal(z))
-        if not math.isfinite(found):
+        if not math.isfinite(value):
             assert abs(wanted) > Decimal("3.4e38")
             continue
-        place = max(2.0**-149, 2.0 ** (math.frexp(found)[1] - 24))
-        off = abs(exact.subtract(Decimal(found), wanted))
+        place = max(2.0**-149, 2.0 ** (math.frexp(value)[1] - 24))
+        off = abs(exact.subtract(Decimal(value), wanted))
         assert off <= Decimal(place) / 2, (x, y, z)
         if off == Decimal(place) / 2:
             ties += 1
-            assert found / place % 2 == 0, (x, y, z)
+            assert value / place % 2 == 0, (x, y, z)
     assert ties > 50
 
 

@@ -210,7 +210,8 @@ def test_every_float16_is_read_and_rounded_to_as_numpy_does(tmp_path, options):
     every = np.arange(2**16, dtype=np.uint16).view(np.float16)
     one, wide = np.ones(1, np.float32), np.zeros(2**16, np.float32)
     kernels.on(CPU).widen(2**16, one, every, wide)
-    np.testing.assert_array_equal(wide, every.astype(np.float32))
+    with np.errstate(invalid="ignore"):  # NaN that signals, where the CPU says so
+        np.testing.assert_array_equal(wide, every.astype(np.float32))
     with np.errstate(over="ignore"):
         step = np.spacing(np.abs(every[np.isfinite(every)])).astype(np.float32)
     step[~np.isfinite(step)] = 32

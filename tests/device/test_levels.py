@@ -32,10 +32,10 @@ ALL = [(path, real) for path in FILES for real in (*reals(path), *["bfloat16"] *
 
 
 def compilers_of(level: Level) -> dict[str, tuple[str, ...]]:
-    found = compilers(level.machine)
-    if not found:
+    commands = compilers(level.machine)
+    if not commands:
         pytest.skip(f"no compiler for {level.machine} is here (pip install ziglang)")
-    return found
+    return commands
 
 
 def test_the_files_that_ask_for_the_cpu():

@@ -65,15 +65,15 @@ def stand_in(tmp_path, monkeypatch):
     path = tmp_path / "libnvrtc.so.13"
     command = [*compiler.compiler(), "-shared", "-fPIC", "-x", "c++", "-", "-o", str(path)]
     subprocess.run(command, input=STAND_IN, text=True, check=True)
-    found = declare(nvrtc.ctypes.CDLL(str(path)), NVRTC)
-    monkeypatch.setattr(nvrtc, "library", lambda: found)
-    return found
+    library = declare(nvrtc.ctypes.CDLL(str(path)), NVRTC)
+    monkeypatch.setattr(nvrtc, "library", lambda: library)
+    return library
 
 
 def test_what_nvrtc_is_told(stand_in, tmp_path):
     made = cubin.compiled(RELU, "float", "sm_90").decode()
-    told, name, _, _, _, line, *text = made.replace(nvrtc.LIMITS, "").splitlines()
-    assert told == (
+    options, name, _, _, _, line, *text = made.replace(nvrtc.LIMITS, "").splitlines()
+    assert options == (
         "cubin cfloat()math.h() -std=c++17 --device-as-default-execution-space -w --gpu-architecture=sm_90 "
         f"-DReal=float -I{HEADERS} -I{RELU.path.parent}"
     )

@@ -249,9 +249,9 @@ def suppress() -> None:
     order, indices = np.arange(32, dtype=np.int32)[::-1].copy(), np.zeros(64, np.int32)
     OPS_NMS.on(device).nms_boxes(160, turned, order, np.zeros_like(turned), 5, -1.0)
     OPS_NMS.on(device).nms_indices(32, order, order, indices)
-    starts, kept = np.array([0, 9, 9, 320], np.int32), np.zeros(320, np.int32)
+    starts, survivors = np.array([0, 9, 9, 320], np.int32), np.zeros(320, np.int32)
     many = np.tile(pixels, (10, 1)) + np.repeat(np.float32([0, 1, 2, 3, 5, 8, 9, 11, 12, 14]), 32)[:, None]
-    SUPPRESS.on(device).suppress_chunks(3, many, starts, kept, None, 290, 0, 0.3, 0)
+    SUPPRESS.on(device).suppress_chunks(3, many, starts, survivors, None, 290, 0, 0.3, 0)
     BITS["cpu"] = False
     overlaps_of_rotated(device, turned[:9], turned[9:])
     scores, starts = np.linspace(1, 0.1, 32), np.array([0, 20, 32], np.int32)
@@ -501,8 +501,8 @@ def test_planted_races_are_found(planted, tmp_path):
     with threaded(threads=(), records=tmp_path / "records") as device:
         for name in names:
             assert launch(planted, name, device) == ""
-    found = {report.split()[0] for report in races(tmp_path / "records")}
-    assert found == set(names[1:])
+    reported = {report.split()[0] for report in races(tmp_path / "records")}
+    assert reported == set(names[1:])
 
 
 @pytest.mark.later

@@ -46,10 +46,10 @@ def test_cudnn_takes_images_that_are_further_apart(axes, dtype):
     convolution = SimpleNamespace(sizes=sizes, device=device, by_axis=CudnnConvolution.by_axis)
     step = 20 * 11**axes
     made = PartOfTop(convolution, np.dtype(dtype), step)  # type: ignore[arg-type]
-    count, kind, given = ctypes.c_int(), ctypes.c_int(), [(ctypes.c_int * (axes + 2))() for _ in range(2)]
-    cudnn.call("cudnnGetTensorNdDescriptor", made.by.y, axes + 2, ctypes.byref(kind), ctypes.byref(count), *given)
-    assert list(given[0]) == [3, 9, *(11,) * axes]
-    assert list(given[1]) == [step, *(11**n for n in range(axes, -1, -1))]
+    count, kind, arrays = ctypes.c_int(), ctypes.c_int(), [(ctypes.c_int * (axes + 2))() for _ in range(2)]
+    cudnn.call("cudnnGetTensorNdDescriptor", made.by.y, axes + 2, ctypes.byref(kind), ctypes.byref(count), *arrays)
+    assert list(arrays[0]) == [3, 9, *(11,) * axes]
+    assert list(arrays[1]) == [step, *(11**n for n in range(axes, -1, -1))]
 
 
 @pytest.mark.parametrize("group", [1, 3, 6])

@@ -41,16 +41,16 @@ def test_strokes_stay_in_their_square():
 
 
 def test_the_command_line_trains_what_train_py_trains(tmp_path):
-    made, given = recipe(HERE / "work", 1), read_solver(HERE / "solver.prototxt")
-    assert ROOT / given.net == HERE / "train_test.prototxt"
-    assert ROOT / given.snapshot_prefix == Path(made.snapshot_prefix)
-    assert [ROOT / layer.data_param.source for layer in read_net(ROOT / given.net).layer[:2]] == [
+    made, solver = recipe(HERE / "work", 1), read_solver(HERE / "solver.prototxt")
+    assert ROOT / solver.net == HERE / "train_test.prototxt"
+    assert ROOT / solver.snapshot_prefix == Path(made.snapshot_prefix)
+    assert [ROOT / layer.data_param.source for layer in read_net(ROOT / solver.net).layer[:2]] == [
         Path(layer.data_param.source) for layer in made.net_param.layer[:2]
     ]
-    for message in (made, given):
+    for message in (made, solver):
         for field in ("net", "net_param", "snapshot_prefix"):
             message.ClearField(field)
-    assert made == given
+    assert made == solver
     small = recipe(tmp_path, 7, 20, 300)
     assert (small.max_iter, small.random_seed, list(small.test_iter)) == (20, 7, [3])
 

@@ -45,14 +45,14 @@ def test_the_files_are_what_is_written():
 
 def test_the_command_line_trains_what_train_py_trains(tmp_path):
     """Solver.prototxt names the files beside it, and the folders that draw.py and train.py make when they are told none."""
-    made, given = recipe(ROOT / "examples/shapes_faster_rcnn/work", 1, None), read_solver(HERE / "solver.prototxt")
-    assert ROOT / given.train_net == HERE / "train.prototxt"
-    assert ROOT / given.snapshot_prefix == Path(made.snapshot_prefix)
-    assert read_net(ROOT / given.train_net) == net("train", SCENES).to_proto()
-    for message in (made, given):
+    made, solver = recipe(ROOT / "examples/shapes_faster_rcnn/work", 1, None), read_solver(HERE / "solver.prototxt")
+    assert ROOT / solver.train_net == HERE / "train.prototxt"
+    assert ROOT / solver.snapshot_prefix == Path(made.snapshot_prefix)
+    assert read_net(ROOT / solver.train_net) == net("train", SCENES).to_proto()
+    for message in (made, solver):
         for field in ("train_net", "train_net_param", "snapshot_prefix"):
             message.ClearField(field)
-    assert made == given
+    assert made == solver
     assert recipe(tmp_path, 7, 20).max_iter == 20
     assert recipe(tmp_path, 7, 20).random_seed == 7
 
@@ -60,15 +60,15 @@ def test_the_command_line_trains_what_train_py_trains(tmp_path):
 def test_the_folder_holds_the_scenes(drawn):
     """VOC's corners, read back, are the scenes' own to a hundredth of a pixel; those to judge by are others."""
     for split, kind, count in (("train", 1, 3), ("test", 2, 2)):
-        found = read_voc(drawn / "scenes", split, CLASSES)
-        assert len(found) == count
+        annotated = read_voc(drawn / "scenes", split, CLASSES)
+        assert len(annotated) == count
         for number in range(count):
             image, boxes = scene([4, kind, number])
-            assert not found[number].wrong
-            assert found[number].labels == [label for label, *_ in boxes]
-            assert [CLASSES[label - 1] for label in found[number].labels] == [LABELS[label] for label, *_ in boxes]
+            assert not annotated[number].wrong
+            assert annotated[number].labels == [label for label, *_ in boxes]
+            assert [CLASSES[label - 1] for label in annotated[number].labels] == [LABELS[label] for label, *_ in boxes]
             np.testing.assert_allclose(
-                found[number].corners, np.array([b[1:] for b in boxes]) * image.width, atol=0.0051
+                annotated[number].corners, np.array([b[1:] for b in boxes]) * image.width, atol=0.0051
             )
 
 
@@ -107,8 +107,8 @@ def test_in_miniature_it_learns(drawn, device):
         last = np.mean(seen[name][-20:])
         assert last < part * first, f"{name} is still {last:.3f}"
     assert recall(deploy, scenes) >= 0.75
-    found = [detect(deploy, one.path, size=(SIZE, SIZE), threshold=0.01) for one in scenes]
-    assert evaluate(found, scenes).mean >= 0.5
+    detections = [detect(deploy, one.path, size=(SIZE, SIZE), threshold=0.01) for one in scenes]
+    assert evaluate(detections, scenes).mean >= 0.5
 
 
 def test_training_resumes(drawn, tmp_path):

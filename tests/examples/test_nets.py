@@ -47,8 +47,8 @@ def small(example: str, model: str, kind: str) -> NetParameter:
 
 def running(example: str, model: str, kind: str, device: str) -> Net:
     """The net, made small, after a forward pass."""
-    given = small(example, model, kind)
-    net = Net(corpus.reduced(given, small=False), phase="TRAIN" if kind == "train" else "TEST", device=device, seed=3)
+    param = small(example, model, kind)
+    net = Net(corpus.reduced(param, small=False), phase="TRAIN" if kind == "train" else "TEST", device=device, seed=3)
     corpus.feed(net)
     if "rois" in net.inputs:
         tilted = [

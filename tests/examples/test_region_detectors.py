@@ -66,14 +66,14 @@ def test_the_files_are_what_is_written(example):
 
 @pytest.mark.parametrize("example", ALL)
 def test_the_command_line_trains_what_train_py_trains(example):
-    given = read_solver(ROOT / "examples" / example / "solver.prototxt")
+    solver = read_solver(ROOT / "examples" / example / "solver.prototxt")
     param, _ = recipe(example, ROOT / "examples", 7)
-    assert ROOT / given.train_net == ROOT / "examples" / example / "train.prototxt"
-    assert (ROOT / given.snapshot_prefix).name == Path(param.snapshot_prefix).name
-    assert (param.max_iter, param.random_seed, param.base_lr, param.type) == (7, 1, given.base_lr, "Adam")
+    assert ROOT / solver.train_net == ROOT / "examples" / example / "train.prototxt"
+    assert (ROOT / solver.snapshot_prefix).name == Path(param.snapshot_prefix).name
+    assert (param.max_iter, param.random_seed, param.base_lr, param.type) == (7, 1, solver.base_lr, "Adam")
     if example in FOLDERS:
         work = module(example, "train").EXAMPLE.recipe(Path("examples") / example / "work", 1, None)
-        assert read_net(ROOT / given.train_net) == work.train_net_param
+        assert read_net(ROOT / solver.train_net) == work.train_net_param
 
 
 @pytest.mark.later(but=1)
@@ -185,12 +185,12 @@ def test_in_miniature_it_learns(example, passes, drawn, tmp_path):
     if example in FOLDERS:
         scenes = read_voc(drawn / "scenes", "train", module(example, "train").EXAMPLE.classes)
         truth: list[Any] = scenes
-        found: list[Detections] = [detector(one.path) for one in scenes]
+        detections: list[Detections] = [detector(one.path) for one in scenes]
     else:
         drawn_scenes = [module(example, "scenes").scene([4, 1, number]) for number in range(2)]
         truth = [[(label, *box) for label, box in shapes] for _, shapes in drawn_scenes]
-        found = [detector(image) for image, _ in drawn_scenes]
-    result = evaluate(found, truth, rotated=example == "rotated_shapes")
+        detections = [detector(image) for image, _ in drawn_scenes]
+    result = evaluate(detections, truth, rotated=example == "rotated_shapes")
     assert result.mean >= 0.5, str(result)
 
 

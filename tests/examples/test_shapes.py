@@ -91,15 +91,15 @@ def test_the_same_seed_gives_the_same_weights(made):
 
 def test_the_recipe_is_that_of_the_solver_prototxt(tmp_path):
     """So that `boxpresso train` learns the same."""
-    param, given = train.recipe(tmp_path, seed=7), read_solver(SHAPES / "solver.prototxt")
+    param, solver = train.recipe(tmp_path, seed=7), read_solver(SHAPES / "solver.prototxt")
     for name, net, recipe in (
-        ("train", given.train_net, param.train_net_param),
-        ("test", given.test_net[0], param.test_net_param[0]),
+        ("train", solver.train_net, param.train_net_param),
+        ("test", solver.test_net[0], param.test_net_param[0]),
     ):
         assert Path(ROOT / net) == SHAPES / f"{name}.prototxt"
         assert recipe.layer[0].data_param.source == str(tmp_path / f"{name}_lmdb")
-    assert (param.random_seed, param.max_iter, param.test_iter[0]) == (7, given.max_iter, given.test_iter[0])
-    assert param.base_lr == given.base_lr
+    assert (param.random_seed, param.max_iter, param.test_iter[0]) == (7, solver.max_iter, solver.test_iter[0])
+    assert param.base_lr == solver.base_lr
 
 
 @pytest.mark.later

@@ -71,8 +71,8 @@ def test_offsets_move_bins_as_the_picture_shows(device):
     rois.data[...] = np.insert(boxes, 0, 0, 1)
     offsets.data[...] = offset.reshape(offsets.shape)
     layer.forward([features, rois, offsets], [net.blobs["moved"]])
-    found = np.asarray(net.blobs["moved"].data)[:, :2].transpose(0, 2, 3, 1)
-    np.testing.assert_allclose((found + 0.5) / 0.5, train.middles(boxes, offset), atol=1e-3)
+    sampled = np.asarray(net.blobs["moved"].data)[:, :2].transpose(0, 2, 3, 1)
+    np.testing.assert_allclose((sampled + 0.5) / 0.5, train.middles(boxes, offset), atol=1e-3)
 
 
 def test_offsets_are_0_at_the_start_and_then_learn(device):

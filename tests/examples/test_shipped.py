@@ -42,13 +42,13 @@ def test_the_scene_is_the_one_of_its_seed():
 def test_the_shipped_weights_find_what_was_drawn(device):
     scenes = module("scenes")
     net = Net(SHAPES / "deploy.prototxt", SHAPES / "shapes.caffemodel", device=device)
-    drawn = right = found = 0
+    drawn = right = detected = 0
     for seed in range(20):
         image, boxes = scenes.scene([5, seed])
         detections = detect(net, image)
-        drawn, found = drawn + len(boxes), found + len(detections)
+        drawn, detected = drawn + len(boxes), detected + len(detections)
         for label, *corners in boxes:
             right += any(d.label == label and overlap(d.box, np.multiply(corners, 256)) > 0.5 for d in detections)
     assert drawn > 40
     assert right >= 0.95 * drawn
-    assert found <= 1.1 * drawn
+    assert detected <= 1.1 * drawn

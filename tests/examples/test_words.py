@@ -81,10 +81,10 @@ def test_regions_survive_the_way_to_maps_and_back():
     for number in range(10):
         _, words = scenes.scene([7, number])
         score, geometry = regions.encode(words, scenes.SIZE // regions.STRIDE)
-        found = regions.decode(np.maximum(score, 0), geometry)
-        assert len(found) == len(words)
+        decoded = regions.decode(np.maximum(score, 0), geometry)
+        assert len(decoded) == len(words)
         for _, region in words:
-            nearest = found[np.hypot(*(found[:, :2] - region[:2]).T).argmin()]
+            nearest = decoded[np.hypot(*(decoded[:, :2] - region[:2]).T).argmin()]
             np.testing.assert_allclose(nearest[:4], region[:4], atol=1e-3)
             assert abs(np.sin(nearest[4] - region[4])) < 1e-4  # upright or on its head
 

@@ -154,8 +154,8 @@ def test_names_of_parameters():
 def test_layers_of_named_arrays():
     """A file that torch wrote says no list of layers."""
     ones = np.ones(2, np.float32)
-    given = {"a.bias": ones, "a.weight": 2 * ones, "b.c.running_mean": ones, "b.c.running_var": 3 * ones}
-    rows = {row[0]: row for row in rows_of_tensors(given, None, "x")}
+    tensors = {"a.bias": ones, "a.weight": 2 * ones, "b.c.running_mean": ones, "b.c.running_var": 3 * ones}
+    rows = {row[0]: row for row in rows_of_tensors(tensors, None, "x")}
     assert [blob[0] for blob in rows["a"][4]] == [2, 1]
     assert rows["b.c"][1] == "BatchNorm"
     assert [blob[0] for blob in rows["b.c"][4]] == [1, 3, 1]

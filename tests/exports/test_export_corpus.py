@@ -52,9 +52,9 @@ def test_torch(file):
     net, inputs = net_of(file)
     module = to_torch(net).eval()
 
-    def run(given):
+    def run(inputs):
         with torch.no_grad():
-            tensors = {name: torch.tensor(np.asarray(values, np.float32)) for name, values in given.items()}
+            tensors = {name: torch.tensor(np.asarray(values, np.float32)) for name, values in inputs.items()}
             return {name: value.numpy() for name, value in module(**tensors).items()}
 
     differences = verify.compare(net, run, inputs)

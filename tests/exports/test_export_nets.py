@@ -92,8 +92,8 @@ NETS = {
 
 
 def published(module: str, name: str, settings: str = "") -> str:
-    told = f'param_str: "{{{settings}}}"' if settings else ""
-    return f'type: "Python" python_param {{ module: "{module}" layer: "{name}" {told} }}'
+    param_str = f'param_str: "{{{settings}}}"' if settings else ""
+    return f'type: "Python" python_param {{ module: "{module}" layer: "{name}" {param_str} }}'
 
 
 DENSE = 'type: "InnerProduct" inner_product_param { num_output: %d weight_filler { type: "xavier" } }'
@@ -136,9 +136,9 @@ def test_regions_of_other_programs_in_torch(name):
     tensors = {key: torch.tensor(values) for key, values in inputs.items()}
     program = torch.export.export(to_torch(net).eval(), (), kwargs=tensors)
 
-    def run(given: dict) -> dict:
+    def run(inputs: dict) -> dict:
         with torch.no_grad():
-            outputs = program.module()(**{key: torch.tensor(values) for key, values in given.items()})
+            outputs = program.module()(**{key: torch.tensor(values) for key, values in inputs.items()})
         return {key: value.numpy() for key, value in outputs.items()}
 
     differences = verify.compare(net, run, inputs)
@@ -277,9 +277,9 @@ def test_what_is_not_folded():
     folded = operations(net, ["b", "s"])
     assert [step.layers for step in folded.steps if step.type != "Input"] == [["c", "b"], ["s"]]
     model = onnx_model(net, outputs=["b", "s"])
-    found, wanted = run_onnxruntime(model, values(net)), net.forward(**values(net), blobs=["b", "s"])
-    close(found["b"], wanted["b"], atol=1e-5)
-    close(found["s"], wanted["s"], atol=1e-5)
+    outputs, wanted = run_onnxruntime(model, values(net)), net.forward(**values(net), blobs=["b", "s"])
+    close(outputs["b"], wanted["b"], atol=1e-5)
+    close(outputs["s"], wanted["s"], atol=1e-5)
     before = [np.array(blob.data) for blob in net.params["c"]]
     assert all(np.array_equal(a, blob.data) for a, blob in zip(before, net.params["c"]))  # the net keeps its weights
 

@@ -56,8 +56,8 @@ def test_merged_files_give_the_same(tmp_path, capsys):
     names = [str(tmp_path / name) for name in ("a.prototxt", "a.caffemodel", "b.caffemodel")]
     assert main(["finish", *names, "--merge-batchnorm", str(tmp_path / "b.prototxt")]) == 0
     assert "6 layers are merged" in capsys.readouterr().out
-    kept = [layer.name for layer in read_net(tmp_path / "b.prototxt").layer]
-    assert kept == ["x", "a", "a/relu", "b", "d", "e", "read_twice", "stays", "sum"]
+    layers = [layer.name for layer in read_net(tmp_path / "b.prototxt").layer]
+    assert layers == ["x", "a", "a/relu", "b", "d", "e", "read_twice", "stays", "sum"]
     x = np.random.default_rng(6).normal(size=(2, 4, 7, 7))
     for optimize in (True, False):
         old, new = (

@@ -123,12 +123,12 @@ def test_gradients_are_those_of_the_net():
     for blob in net.params["b"][1:]:
         blob.data[...] = 1
     x = np.random.default_rng(3).standard_normal((2, 3, 16, 16)).astype(np.float32)
-    given = np.random.default_rng(4).standard_normal((2, 5)).astype(np.float32)
+    grad = np.random.default_rng(4).standard_normal((2, 5)).astype(np.float32)
     net.forward(x=x, rois=rois)
     net.clear_param_diffs()
-    wanted = net.backward(f=given)["x"]
+    wanted = net.backward(f=grad)["x"]
     module, tensor = to_torch(net), torch.tensor(x, requires_grad=True)
-    (module(tensor, torch.tensor(rois))["f"] * torch.tensor(given)).sum().backward()
+    (module(tensor, torch.tensor(rois))["f"] * torch.tensor(grad)).sum().backward()
     close(tensor.grad.numpy(), wanted, rtol=1e-4, atol=1e-5)
     for name in ("c", "s", "f"):
         for key, blob in zip(("weight", "bias"), net.params[name]):

@@ -165,8 +165,8 @@ def main() -> int:
     missed = 0
     with tempfile.TemporaryDirectory() as folder:
         tree = copied(Path(folder))
-        if found := first_failure(tree, tuple(dict.fromkeys(test for fault in chosen for test in fault.tests))):
-            print(f"{found} fails without any fault: what it finds says nothing")
+        if failure := first_failure(tree, tuple(dict.fromkeys(test for fault in chosen for test in fault.tests))):
+            print(f"{failure} fails without any fault: what it finds says nothing")
             return 1
         for fault in chosen:
             path, start = tree / fault.file, time.monotonic()
@@ -179,13 +179,13 @@ def main() -> int:
                 continue
             path.write_text(before.replace(fault.old, fault.new), encoding="utf-8")
             try:
-                found = first_failure(tree, fault.tests)
-                if found is None and args.all:
-                    found = first_failure(tree, ("tests", "-n", "2"))
+                failure = first_failure(tree, fault.tests)
+                if failure is None and args.all:
+                    failure = first_failure(tree, ("tests", "-n", "2"))
             finally:
                 path.write_text(before, encoding="utf-8")
-            missed += found is None
-            print(f"{fault.name}: {found or 'NOT FOUND'} ({time.monotonic() - start:.0f} s)", flush=True)
+            missed += failure is None
+            print(f"{fault.name}: {failure or 'NOT FOUND'} ({time.monotonic() - start:.0f} s)", flush=True)
     print(f"{len(chosen)} faults, {missed} not found")
     return int(missed > 0)
 

@@ -107,10 +107,10 @@ def check_records(folder: Path) -> str:
     if not (folder / "db").exists():
         return ""
     try:
-        found = len(open_records(str(folder / "db")))
+        count = len(open_records(str(folder / "db")))
     except BoxpressoError as error:
         return str(error)
-    return "" if found == 400 else f"{found} records of 400"
+    return "" if count == 400 else f"{count} records of 400"
 
 
 def kill(work: Callable[[Ready], None], pause: float) -> None:

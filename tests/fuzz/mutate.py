@@ -44,18 +44,18 @@ def mutate_bytes(data: bytes, draw: Draw) -> bytes:
         if not out:
             return bytes(draw.integers(0, 256, int(draw.integers(1, 50)), np.uint8))
         at, length = int(draw.integers(len(out))), int(min(draw.geometric(0.1), 64))
-        what = draw.integers(7)
-        if what == 0:
+        edit = draw.integers(7)
+        if edit == 0:
             out[at] = int(draw.choice(BYTES))
-        elif what == 1:
+        elif edit == 1:
             out[at] ^= 1 << int(draw.integers(8))
-        elif what == 2:
+        elif edit == 2:
             del out[at : at + length]
-        elif what == 3:
+        elif edit == 3:
             out[at:at] = out[at : at + length] * int(draw.integers(1, 20))
-        elif what == 4:
+        elif edit == 4:
             out[at : at + length] = bytes(draw.integers(0, 256, length, np.uint8))
-        elif what == 5:
+        elif edit == 5:
             out[at : at + 4] = int(draw.choice([0, 1, 2**31 - 1, 2**31, 2**32 - 1])).to_bytes(4, "little")
         elif draw.integers(4) == 0:
             del out[at:]
@@ -69,22 +69,22 @@ def mutate_text(text: str, others: list[str], draw: Draw) -> str:
         if not words:
             return text
         word = words[int(draw.integers(len(words)))]
-        what = max(int(draw.integers(-8, 8)), 2)
-        if what < 3:
+        edit = max(int(draw.integers(-8, 8)), 2)
+        if edit < 3:
             numbers = [w for w in words if re.fullmatch(r"[-+]?\d[\w.+-]*", w[0])]
             word = numbers[int(draw.integers(len(numbers)))] if numbers else word
             text = text[: word.start()] + str(draw.choice(NUMBERS)) + text[word.end() :]
-        elif what == 3:
+        elif edit == 3:
             text = text[: word.start()] + str(draw.choice(WORDS)) + text[word.end() :]
-        elif what == 4:
+        elif edit == 4:
             other = words[int(draw.integers(len(words)))][0]
             text = text[: word.start()] + other + text[word.end() :]
         else:
             lines = text.splitlines()
             at = int(draw.integers(len(lines)))
-            if what == 5:
+            if edit == 5:
                 del lines[at]
-            elif what == 6:
+            elif edit == 6:
                 lines[at:at] = [lines[at]] * int(min(draw.geometric(0.2), 30))
             else:
                 donor = others[int(draw.integers(len(others)))].splitlines()

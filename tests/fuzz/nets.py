@@ -466,10 +466,10 @@ def rois(b: Builder) -> str:
     """Regions of a further input."""
     blob = b.image()
     c = b.shapes[blob][1]
-    given = f"rois{len(b.nodes)}"
-    b.nodes.insert(0, Node("Input", given, (), (given,), "input_param { shape { dim: 3 dim: 5 } }"))
+    regions = f"rois{len(b.nodes)}"
+    b.nodes.insert(0, Node("Input", regions, (), (regions,), "input_param { shape { dim: 3 dim: 5 } }"))
     text = "roi_pooling_param { pooled_h: 2 pooled_w: 3 spatial_scale: 1 }"
-    blob = b.add("ROIPooling", [blob, given], (3, c, 2, 3), text)
+    blob = b.add("ROIPooling", [blob, regions], (3, c, 2, 3), text)
     return normalised(b, blob) if b.chance(0.5) else blob
 
 

@@ -165,8 +165,8 @@ def play(case: Case, planned: bool, dtype: str = "") -> Seen:
         except BoxpressoError as error:
             seen.append((f"step {number}", np.array([ord(c) for c in type(error).__name__])))
 
-    def see(what: object) -> None:
-        for name, array in what.items() if isinstance(what, dict) else [("", what)]:
+    def see(values: object) -> None:
+        for name, array in values.items() if isinstance(values, dict) else [("", values)]:
             seen.append((f"step {number} {name}".strip(), np.array(array)))
 
     number = -1
@@ -234,7 +234,7 @@ def first_difference(one: Seen, other: Seen, limit: float) -> int | None:
 class Finding:
     """What differs: where, and the values of plan and layers, or of one of these and the definitions."""
 
-    what: str
+    where: str
     planned: object
     layers: object
     names: tuple[str, str] = ("plan", "layers")
@@ -248,7 +248,7 @@ class Finding:
         off = ""
         if isinstance(self.planned, np.ndarray) and isinstance(self.layers, np.ndarray):
             off = f" (off by {distance(self.planned, self.layers):.2g})"
-        return f"{self.what}: {self.names[0]} {show(self.planned)}, {self.names[1]} {show(self.layers)}{off}"
+        return f"{self.where}: {self.names[0]} {show(self.planned)}, {self.names[1]} {show(self.layers)}{off}"
 
 
 def judge(case: Case) -> Finding | None:
@@ -261,7 +261,7 @@ def judge(case: Case) -> Finding | None:
     at = first_difference(planned, layers, limit)
     if at is None:
         return None
-    what = (layers[at] if at < len(layers) else planned[at])[0]
+    where = (layers[at] if at < len(layers) else planned[at])[0]
     pair = [seen[at][1] if at < len(seen) else "nothing more" for seen in (planned, layers)]
     if case.dtype == "float32" and all(isinstance(v, np.ndarray) for v in pair) and pair[0].shape == pair[1].shape:
         if max(np.abs(v[np.isfinite(v)]).max(initial=0) for v in pair) > 1e37:
@@ -272,7 +272,7 @@ def judge(case: Case) -> Finding | None:
             off = distance(pair[0], exact[at][1])
             if off <= max(limit, 8 * own):
                 return None
-    return Finding(what, *pair)
+    return Finding(where, *pair)
 
 
 def made(case: Case, dtype: object, planned: bool = True, force: bool = False) -> Net:
@@ -338,36 +338,36 @@ def random_inputs(case: Case, net: Net) -> dict[str, np.ndarray]:
         normal = values(zlib.crc32(name.encode()), *shape)
         if name.startswith("rois"):
             images, _, *size = (*net.blobs["x"].shape, 1, 1, 1, 1)[:4]
-            given = regions(5, shape[0], images, *size)
+            array = regions(5, shape[0], images, *size)
         elif kind.startswith(("boxes", "turned")):  # of so many images, of that height and width
             images, height, width = (int(n) for n in kind[5 + (kind[0] == "t") :].split("x"))
             rng = np.random.default_rng(zlib.crc32(name.encode()))
             corners = rng.uniform(-0.2, 1.2, (shape[0], 2, 2)) * [width, height]
             if kind[0] == "b":
                 corners = np.sort(corners, axis=1) if rng.random() < 0.8 else corners
-                given = np.column_stack([rng.integers(0, max(1, images), shape[0]), corners.reshape(-1, 4)])
+                array = np.column_stack([rng.integers(0, max(1, images), shape[0]), corners.reshape(-1, 4)])
             else:
                 sides, angles = rng.uniform(0.1, 1, (shape[0], 2)) * [width, height], rng.uniform(-4, 4, shape[0])
-                given = np.column_stack([rng.integers(0, max(1, images), shape[0]), corners[:, 0], sides, angles])
+                array = np.column_stack([rng.integers(0, max(1, images), shape[0]), corners[:, 0], sides, angles])
         elif kind == "priors":
             corners = np.sort(np.random.default_rng(1).uniform(0, 1, (shape[2] // 4, 2, 2)), axis=1).reshape(-1)
-            given = np.stack([corners, np.resize([0.1, 0.1, 0.2, 0.2], corners.shape)])[None]
+            array = np.stack([corners, np.resize([0.1, 0.1, 0.2, 0.2], corners.shape)])[None]
         elif kind.startswith("truth"):  # rows for so many images and classes
             images, classes = (int(n) for n in kind.removeprefix("truth").split("x"))
             rng = np.random.default_rng(zlib.crc32(name.encode()))
             corners = np.sort(rng.uniform(0, 1, (shape[2], 2, 2)), axis=1).reshape(-1, 4)
             labels, hard = rng.integers(1, classes, shape[2]), rng.integers(0, 2, shape[2])
-            given = np.column_stack([rng.integers(0, images, shape[2]), labels, labels, corners, hard])[None, None]
+            array = np.column_stack([rng.integers(0, images, shape[2]), labels, labels, corners, hard])[None, None]
         elif kind.startswith("info"):
-            given = np.array([[*map(float, kind.removeprefix("info").split("x")), 1.0]])
+            array = np.array([[*map(float, kind.removeprefix("info").split("x")), 1.0]])
         elif kind.startswith("whole"):
             most = max(1, int(kind.removeprefix("whole")))
-            given = np.floor(np.abs(normal) * 1000) % most
+            array = np.floor(np.abs(normal) * 1000) % most
         else:
-            given = {
+            array = {
                 "tied": np.round(normal), "large": 1e3 * normal, "small": 1e-3 * normal, "offset": 0.3 * normal, "positive": np.abs(normal), "unit": np.abs(normal) % 0.98 + 0.01, "bits": (normal > 0).astype(float),
             }.get(kind, normal)  # fmt: skip
-        inputs[name] = given.astype(case.dtype)
+        inputs[name] = array.astype(case.dtype)
     return inputs
 
 
@@ -457,8 +457,8 @@ def gradients(case: Case) -> Finding | None:
         size = float(np.abs(diff * direction).sum()) + max(map(abs, narrow)) + 1e-3
         off = max(narrow[0] - own, own - narrow[1])  # at a kink either side will do
         if not np.isfinite(own) or abs(sum(wide) - sum(narrow)) < 2e-5 * size < off / 5:
-            what = "gradient of {} {} {}".format(*place)
-            return Finding(what, np.array(own), np.array(sum(narrow) / 2), ("backward", "difference"))
+            where = "gradient of {} {} {}".format(*place)
+            return Finding(where, np.array(own), np.array(sum(narrow) / 2), ("backward", "difference"))
     return None
 
 
@@ -624,8 +624,8 @@ def other_sizes(case: Case) -> Finding | None:
 
     if narrow and (case.phase == "TRAIN" or case.device != "cpu"):
         raise Unfit("narrow values are for TEST on the CPU")
-    kept = {top for node in case.nodes if node.type == "DummyData" for top in node.tops}
-    if any(kept.intersection(node.bottoms).intersection(node.tops) for node in case.nodes):
+    constants = {top for node in case.nodes if node.type == "DummyData" for top in node.tops}
+    if any(constants.intersection(node.bottoms).intersection(node.tops) for node in case.nodes):
         raise Unfit("a constant that is changed in place, each forward anew: DummyData fills it once, as in Caffe")
     net = net_of(case, {})
     inputs = random_inputs(case, net)
@@ -657,8 +657,8 @@ def other_sizes(case: Case) -> Finding | None:
             a, b = one.get(name, np.zeros(0)), two.get(name, np.zeros(0))
             same = np.array_equal(a, b, equal_nan=True) if narrow else distance(a, b) <= LIMIT[np.dtype(case.dtype)]
             if not same:
-                what = f"turn {turn}{' in ' * bool(narrow)}{narrow}, {name}"
-                return Finding(what, np.array(a), np.array(b), ("a net of other sizes before", "a fresh one"))
+                where = f"turn {turn}{' in ' * bool(narrow)}{narrow}, {name}"
+                return Finding(where, np.array(a), np.array(b), ("a net of other sizes before", "a fresh one"))
     return None
 
 

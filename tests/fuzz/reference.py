@@ -376,9 +376,9 @@ def bn(layer, params, x, phase):
 @layer("Scale")
 def scale(layer, params, x, factor=None):
     p = layer.scale_param
-    given = factor is not None
-    factor = factor if given else params[0]
-    rest = params if given else params[1:]
+    has_factor = factor is not None
+    factor = factor if has_factor else params[0]
+    rest = params if has_factor else params[1:]
     axis = p.axis % x.ndim if factor.ndim else 0
     out = x * along(factor, x, axis)
     return out + along(rest[0].reshape(factor.shape), x, axis) if p.bias_term else out
@@ -630,10 +630,10 @@ def interp(layer, params, x):
     p = layer.interp_param
     x = x[:, :, -p.pad_beg : x.shape[2] + p.pad_end, -p.pad_beg : x.shape[3] + p.pad_end]
 
-    def length(m: int, given: int) -> int:
+    def length(m: int, size: int) -> int:
         shrink, zoom = p.HasField("shrink_factor"), p.HasField("zoom_factor")
         if p.HasField("height") and not shrink ^ zoom:
-            return given
+            return size
         if not (shrink or zoom) and p.HasField("full_zoom_factor"):
             return m * p.full_zoom_factor
         m = (m - 1) // p.shrink_factor + 1 if shrink else m
@@ -648,7 +648,7 @@ def interp(layer, params, x):
         np.add.at(matrix, (np.arange(size), np.minimum(low + 1, m - 1)), places - low)
         return matrix
 
-    down, across = (line(m, length(m, given)) for m, given in zip(x.shape[2:], (p.height, p.width)))
+    down, across = (line(m, length(m, size)) for m, size in zip(x.shape[2:], (p.height, p.width)))
     return np.einsum("yh,nchw,xw->ncyx", down, x, across)
 
 
@@ -739,7 +739,7 @@ def detection_output(layer, params, location, confidence, prior):
     groups = 1 if p.share_location else p.num_classes
     rows = []
     for image, (loc, conf) in enumerate(zip(location, confidence)):
-        loc, scores, kept = loc.reshape(len(priors), groups, 4), conf.reshape(len(priors), p.num_classes), []
+        loc, scores, stay = loc.reshape(len(priors), groups, 4), conf.reshape(len(priors), p.num_classes), []
         boxes = [decoded(loc[:, k], priors, variances, p) for k in range(groups)]
         boxes = [np.clip(each, 0, 1) for each in boxes] if p.clip else boxes
         for label in range(p.num_classes):
@@ -749,11 +749,11 @@ def detection_output(layer, params, location, confidence, prior):
             order = [i for i in np.argsort(-scores[:, label], kind="stable") if scores[i, label] > least]
             order = order[: p.nms_param.top_k] if p.nms_param.HasField("top_k") and p.nms_param.top_k >= 0 else order
             own = boxes[0 if p.share_location else label]
-            kept += [(label, i, own[i]) for i in suppressed(own, order, p.nms_param.nms_threshold, p.nms_param.eta)]
-        if 0 <= p.keep_top_k < len(kept):
-            best = sorted(kept, key=lambda row: -scores[row[1], row[0]])[: p.keep_top_k]
-            kept = sorted(best, key=lambda row: row[0])
-        rows += [(image, label, scores[i, label], *box) for label, i, box in kept]
+            stay += [(label, i, own[i]) for i in suppressed(own, order, p.nms_param.nms_threshold, p.nms_param.eta)]
+        if 0 <= p.keep_top_k < len(stay):
+            best = sorted(stay, key=lambda row: -scores[row[1], row[0]])[: p.keep_top_k]
+            stay = sorted(best, key=lambda row: row[0])
+        rows += [(image, label, scores[i, label], *box) for label, i, box in stay]
     if not rows:
         rows = [(image, *[-1] * 6) for image in range(len(location))]
     return np.array(rows, float)[None, None]

@@ -87,8 +87,8 @@ def anchors(base: float, ratios, scales) -> Array:
 
 @layer("Proposal")
 def proposal(layer, params, scores, offsets, info):
-    given = ast.literal_eval(layer.python_param.param_str)
-    stride, base = given["feat_stride"], anchors(given.get("base_size", 16), given["ratios"], given["scales"])
+    fields = ast.literal_eval(layer.python_param.param_str)
+    stride, base = fields["feat_stride"], anchors(fields.get("base_size", 16), fields["ratios"], fields["scales"])
     n, _, h, w = scores.shape
     info, rows, values = np.resize(info, (n, info.shape[-1])), [], []
     for image in range(n):
@@ -105,9 +105,9 @@ def proposal(layer, params, scores, offsets, info):
             np.concatenate([middle - half, middle + half], axis=1), 0, [wide - 1, high - 1, wide - 1, high - 1]
         )
         sides = boxes[:, 2:] - boxes[:, :2] + 1
-        order = [i for i in np.argsort(-own, kind="stable") if (sides[i] >= given["rpn_min_size"] * scale).all()]
+        order = [i for i in np.argsort(-own, kind="stable") if (sides[i] >= fields["rpn_min_size"] * scale).all()]
         taken: list[int] = []
-        for i in order[: given["rpn_pre_nms_top_n"]]:
+        for i in order[: fields["rpn_pre_nms_top_n"]]:
             inner = [
                 np.maximum(
                     0, np.minimum(boxes[i, 2:], boxes[j, 2:]) - np.maximum(boxes[i, :2], boxes[j, :2]) + 1
@@ -115,11 +115,11 @@ def proposal(layer, params, scores, offsets, info):
                 for j in taken
             ]
             if all(
-                both / (sides[i].prod() + sides[j].prod() - both) < given["rpn_nms_thresh"]
+                both / (sides[i].prod() + sides[j].prod() - both) < fields["rpn_nms_thresh"]
                 for both, j in zip(inner, taken)
             ):
                 taken.append(i)
-        taken = taken[: given["rpn_post_nms_top_n"]]
+        taken = taken[: fields["rpn_post_nms_top_n"]]
         rows += [(image, *boxes[i]) for i in taken]
         values += [own[i] for i in taken]
     return [np.array(rows, float).reshape(-1, 5), np.array(values).reshape(-1, 1)]

@@ -246,8 +246,8 @@ LAYERS["MaskPooling"] = lambda layer, params, x, mask: x * mask
 
 @layer("CropAndResize")
 def crop_and_resize(layer, params, x, boxes, image):
-    given = settings(layer)
-    (h, w), method, beyond = given["crop_size"], given.get("method", "bilinear"), given.get("extrapolation_value", 0)
+    fields = settings(layer)
+    (h, w), method, beyond = fields["crop_size"], fields.get("method", "bilinear"), fields.get("extrapolation_value", 0)
     out = np.full((len(boxes), x.shape[1], h, w), float(beyond))
 
     def line(first: float, last: float, size: int, length: int) -> Iterator[float]:
@@ -275,8 +275,8 @@ def corner_pool(layer, params, x):
 
 @layer("Carafe")
 def carafe(layer, params, x, mask):
-    given = settings(layer)
-    k, groups, s = given.get("kernel_size", 5), given.get("group_size", 1), given.get("scale_factor", 2)
+    fields = settings(layer)
+    k, groups, s = fields.get("kernel_size", 5), fields.get("group_size", 1), fields.get("scale_factor", 2)
     n, c, h, w = x.shape
     wide = np.pad(x, [(0, 0), (0, 0), (k // 2, k // 2), (k // 2, k // 2)])
     mask, out = mask.reshape(n, groups, k, k, h * s, w * s), np.zeros((n, c, h * s, w * s))
@@ -288,7 +288,7 @@ def carafe(layer, params, x, mask):
 
 @layer("LocalCorrelation")
 def local_correlation(layer, params, a, b):
-    given = {
+    fields = {
         "kernel_size": 1,
         "max_displacement": 1,
         "stride": 1,
@@ -297,7 +297,7 @@ def local_correlation(layer, params, a, b):
         "dilation_patch": 1,
         **settings(layer),
     }
-    k, most, stride, pad, dilation, apart = given.values()
+    k, most, stride, pad, dilation, apart = fields.values()
     n, _, h, w = a.shape
     far = most * apart
     a, b = (

@@ -39,11 +39,11 @@ def examples() -> list[Example]:
     known = {
         f"{c.__module__}.{c.__qualname__}": c for c in REGISTRY.values() if c.__module__.startswith("boxpresso.layers.")
     }
-    found: list[Example] = []
+    examples: list[Example] = []
 
     def keep(text: str, *bottoms: Any, params: Any = (), tops: int = 1, phase: str = "TEST", **more: Any) -> Any:
         arrays, values = ([np.asarray(a, np.float32) for a in each] for each in (bottoms, params))
-        found.append(Example(text, tuple(arrays), tuple(values), tops, phase))
+        examples.append(Example(text, tuple(arrays), tuple(values), tops, phase))
         return np.zeros(1) if tops == 1 else [np.zeros(1)] * tops  # nothing runs, so nothing is compiled
 
     before, core.run_layer = core.run_layer, keep
@@ -57,7 +57,7 @@ def examples() -> list[Example]:
                         exec(compile(example.source, name, "single"), space)
     finally:
         core.run_layer = before
-    return found
+    return examples
 
 
 def layer_case(draw: Draw) -> bytes:

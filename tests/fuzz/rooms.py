@@ -106,11 +106,11 @@ def pictures() -> dict[str, bytes]:
         rng = np.random.default_rng(4)
         for name, shape in (("a.png", (12, 9, 3)), ("b.png", (12, 9)), ("a.jpg", (12, 9, 3))):
             Image.fromarray(rng.integers(0, 20, shape, np.uint8)).save(Path(folder) / name)
-        found = {path.name: path.read_bytes() for path in Path(folder).iterdir()}
+        files = {path.name: path.read_bytes() for path in Path(folder).iterdir()}
     return {
-        **found,
-        "JPEGImages/a.jpg": found["a.jpg"],
-        "SegmentationClass/a.png": found["b.png"],
+        **files,
+        "JPEGImages/a.jpg": files["a.jpg"],
+        "SegmentationClass/a.png": files["b.png"],
         "x.h5": lists.archive(),
     }
 

@@ -193,15 +193,15 @@ def operators(extreme: bool) -> Iterator[tuple[str, Work]]:
                     make_odd([array], np.float32, 23)
                 return cast_to(array, dtype)
 
-            for i, (name, given, options) in enumerate(everywhere.OPERATORS):
-                yield f"ops.{name} {i} {REALS[dtype]}", partial(of_operator, name, given, options, cast)
+            for i, (name, inputs, options) in enumerate(everywhere.OPERATORS):
+                yield f"ops.{name} {i} {REALS[dtype]}", partial(of_operator, name, inputs, options, cast)
             for name, call in everywhere.FUNCTIONS.items():
                 yield f"ops.{name} {REALS[dtype]}", partial(of_function, call, cast)
 
 
-def of_operator(name: str, given: dict, options: dict, cast) -> str:
-    op, kept = getattr(ops, name), ("spatial_shapes", "level_start_index")
-    arrays = {n: a if n in kept else cast(a) for n, a in given.items()}
+def of_operator(name: str, inputs: dict, options: dict, cast) -> str:
+    op, indices = getattr(ops, name), ("spatial_shapes", "level_start_index")
+    arrays = {n: a if n in indices else cast(a) for n, a in inputs.items()}
     result = op(**arrays, **options)
     diff = cast_to(even(np.random.default_rng(2).standard_normal(result.shape)), result.dtype)
     return digest(single([result, *op.backward(diff, **arrays, **options).values()]))
@@ -441,21 +441,21 @@ def attempt(work: Work) -> str:
 
 def hashes(args: argparse.Namespace) -> dict[str, str]:
     warnings.simplefilter("ignore")
-    found = [random_nets(args.random, args.seed, args.extreme)]
+    works = [random_nets(args.random, args.seed, args.extreme)]
     if args.layers:
-        found.append(layer_cases(args.extreme))
+        works.append(layer_cases(args.extreme))
     if args.operators:
-        found.append(operators(args.extreme))
+        works.append(operators(args.extreme))
     if args.examples:
-        found.append(example_nets(args.steps, args.small))
+        works.append(example_nets(args.steps, args.small))
     if args.models:
-        found.append(model_nets(args.models, args.steps, args.small))
+        works.append(model_nets(args.models, args.steps, args.small))
     if args.eight:
-        found.append(eights())
+        works.append(eights())
     if args.solvers:
-        found.append(trained(args.steps))
+        works.append(trained(args.steps))
     results, start = {}, time.monotonic()
-    for name, work in chain.from_iterable(found):
+    for name, work in chain.from_iterable(works):
         if args.only in name:
             results[name] = attempt(work)
             print(f"{time.monotonic() - start:6.0f} s  {name} {results[name]}", file=sys.stderr, flush=True)

@@ -187,21 +187,21 @@ class Writer:
             return
         names = list(self.param_arrays)
         if names and self.chance(0.55):
-            what = f'held["{self.one(names)}"]'
+            view = f'held["{self.one(names)}"]'
             self.say(
                 self.one(
-                    [f"{what} *= 1.5", f"{what}[0] *= -2", f"{what}[...] = {what} * 0.5 + 0.25", f"{what}[-1] = 2"]
+                    [f"{view} *= 1.5", f"{view}[0] *= -2", f"{view}[...] = {view} * 0.5 + 0.25", f"{view}[-1] = 2"]
                 )
             )
         else:
             layer, i = self.one(self.params)
-            what = f'net.params["{layer}"][{i}].data'
+            view = f'net.params["{layer}"][{i}].data'
             value = "np.nan" if self.wild and self.chance(0.2) else "2"
             picks = any(node.type in self.STILL for node in self.nodes)  # of equal scores it may pick any
             self.say(
                 self.one([
-                    f"{what}[...] *= 1.5", f"{what}[0] *= -2", f"{what}[-1] = {value}", f"np.subtract({what}, 0.125, out={what})",
-                    f"{what}.reshape(-1)[::2] *= -0.5", f"{what}[...] *= 0.25" if picks else f"{what}.fill(0.25)", f"{what}.flat[0] = 1",
+                    f"{view}[...] *= 1.5", f"{view}[0] *= -2", f"{view}[-1] = {value}", f"np.subtract({view}, 0.125, out={view})",
+                    f"{view}.reshape(-1)[::2] *= -0.5", f"{view}[...] *= 0.25" if picks else f"{view}.fill(0.25)", f"{view}.flat[0] = 1",
                 ])
             )  # fmt: skip
         if self.chance(0.1):
@@ -413,8 +413,8 @@ class Writer:
         if not self.forwarded or not (self.learns or self.chance(0.1)):
             return
         name = self.one(self.outputs)
-        given = f"{name}={self.fresh(name)}" if self.chance(0.5) and not self.dynamic(name) else ""
-        self.say("net.clear_param_diffs()" if self.chance(0.6) else "pass", f"see(net.backward({given}))")
+        gradient = f"{name}={self.fresh(name)}" if self.chance(0.5) and not self.dynamic(name) else ""
+        self.say("net.clear_param_diffs()" if self.chance(0.6) else "pass", f"see(net.backward({gradient}))")
         if self.params and self.learns:
             layer, i = self.one(self.params)
             self.say(f'see(net.params["{layer}"][{i}].diff)')
@@ -438,18 +438,18 @@ class Writer:
         kind = self.one(self.VIEWS + buffers)
         if self.params and self.chance(0.6):
             layer, i = self.one(self.params)
-            key, what = f"{layer}/{i}", f'net.params["{layer}"][{i}].data'
+            key, view = f"{layer}/{i}", f'net.params["{layer}"][{i}].data'
         else:
             key = self.one(self.blobs)
-            what = f'net.blobs["{key}"].data'
+            view = f'net.blobs["{key}"].data'
             if not self.shapes[key]:
                 return
         if kind == "memoryview":
-            text = f"np.asarray(memoryview({what}))"
+            text = f"np.asarray(memoryview({view}))"
         elif kind == "strided":
-            text = f"(lambda a: np.lib.stride_tricks.as_strided(a, a.shape, a.strides))({what})"
+            text = f"(lambda a: np.lib.stride_tricks.as_strided(a, a.shape, a.strides))({view})"
         else:
-            text = what + kind.format(dtype=f"{what}.dtype")
+            text = view + kind.format(dtype=f"{view}.dtype")
         key = f"{key}:{self.numbers}"
         self.numbers += 1
         self.say(f'held["{key}"] = {text}')
@@ -460,13 +460,13 @@ class Writer:
             return
         key = self.one(self.view_arrays)
         of = key.split(":")[0]
-        what = f'held["{key}"]'
+        view = f'held["{key}"]'
         if of in self.inputs or "/" in of:
             if of.startswith("rois"):
                 return
-            self.say(self.one([f"{what}[:1] = 0.75", f"{what}[:] = 0.5", f"{what}[:1] = -2"]))
+            self.say(self.one([f"{view}[:1] = 0.75", f"{view}[:] = 0.5", f"{view}[:1] = -2"]))
         elif self.forwarded and not self.dynamic(of):
-            self.say(f"see(np.array({what}))")
+            self.say(f"see(np.array({view}))")
 
     def reshape_inner(self) -> None:
         """Another shape of a blob that a layer makes: the next forward gives it its own again."""
@@ -580,15 +580,15 @@ def renamed(node: Node, names: dict[str, str]) -> Node:
 def shrink(case: Case, seconds: float, fails: Callable[[Case], object] = judge) -> Case:
     """A smaller case that fails too, after that many seconds of CPU time at the most."""
     end = time.process_time() + seconds
-    found = True
-    while found and time.process_time() < end:
-        found = False
+    shrunk = True
+    while shrunk and time.process_time() < end:
+        shrunk = False
         for less in smaller(case):
             if time.process_time() > end:
                 break
             try:
                 if fails(less) is not None:
-                    case, found = less, True
+                    case, shrunk = less, True
                     break
             except Exception:  # not that case
                 continue
@@ -687,9 +687,9 @@ def attempt(
         steps = len(case.steps)
         fits = 0
         for name in oracles:
-            found = ORACLES[name]
+            oracle = ORACLES[name]
             try:
-                differs = found(case) is not None
+                differs = oracle(case) is not None
             except Unfit as error:
                 reason = str(error.__cause__ or error)
                 continue
@@ -700,14 +700,14 @@ def attempt(
                 return "different", steps, line, asked(case, name, error)
             fits += 1
             if differs:
-                less = shrink(case if found is judge else dataclasses.replace(case, steps=()), shrinking, found)
-                finding = found(less)
+                less = shrink(case if oracle is judge else dataclasses.replace(case, steps=()), shrinking, oracle)
+                finding = oracle(less)
                 line = f"case {number} of seed {seed}: {name}: {cause(less)}: {finding}"
                 return (
                     "different",
                     steps,
                     line,
-                    standalone(less, finding) if found is judge else asked(less, name, finding),
+                    standalone(less, finding) if oracle is judge else asked(less, name, finding),
                 )
         return ("same", steps, "", "") if fits else ("unfit", steps, reason, "")
     except BoxpressoError as error:

@@ -49,17 +49,17 @@ SHARED = ("weight_filler", "bias_filler", "moving_average_filler")  # what value
 
 def numbers(message: Message, depth: int = 0) -> list[tuple[Message, FieldDescriptor]]:
     """The fields of a message, and of those in it, that hold numbers, choices or yes and no."""
-    found = []
+    pairs = []
     for field in message.DESCRIPTOR.fields:
         if field.message_type is not None:
             if depth < 2 and field.name not in SHARED:
                 inner = getattr(message, field.name)
-                found += numbers(
+                pairs += numbers(
                     inner if isinstance(inner, Message) else inner.add() if not inner else inner[0], depth + 1
                 )
         elif field.cpp_type != FieldDescriptor.CPPTYPE_STRING:
-            found.append((message, field))
-    return found
+            pairs.append((message, field))
+    return pairs
 
 
 def put(message: Message, field: FieldDescriptor, value: float, draw: Draw) -> None:
@@ -109,7 +109,7 @@ def size_case(draw: Draw) -> bytes:
             value = WHOLE[int(draw.integers(len(WHOLE)))] if draw.integers(2) else value
     else:
         messages = [getattr(layer, name) for name in parameter_names(case.type)]
-        fields = [found for message in messages if isinstance(message, Message) for found in numbers(message)]
+        fields = [pair for message in messages if isinstance(message, Message) for pair in numbers(message)]
         count = int(draw.choice([1, 1, 2, 3, 4])) if fields else 0
         for i in sorted({int(draw.integers(len(fields))) for _ in range(count)}):
             put(*fields[i], value, draw)

@@ -65,8 +65,8 @@ def test_the_picture_is_where_it_was(layers, last, offset):
     assert len(said) == 1
     assert list(net.layer_dict["cut"].param.crop_param.offset) == offset
     assert np.abs(centre(net)).max() == 0
-    given = " ".join(f"offset: {n}" for n in offset)
-    assert np.abs(centre(quiet(net_of(*layers, CROP.format(last, f"crop_param {{ {given} }}"))))).max() == 0
+    offsets = " ".join(f"offset: {n}" for n in offset)
+    assert np.abs(centre(quiet(net_of(*layers, CROP.format(last, f"crop_param {{ {offsets} }}"))))).max() == 0
 
 
 def test_pooled_and_enlarged_again():

@@ -28,7 +28,7 @@ def selected(rules: str, phase: str = "TRAIN", level: int = 0, stages: tuple[str
 
 
 @pytest.mark.parametrize(
-    ("rules", "kept"),
+    ("rules", "expected"),
     [
         ("", True),
         ("include { phase: TRAIN }", True),
@@ -52,8 +52,8 @@ def selected(rules: str, phase: str = "TRAIN", level: int = 0, stages: tuple[str
         ('exclude { stage: "a" phase: TEST }', True),
     ],
 )
-def test_rules(rules: str, kept: bool) -> None:
-    assert selected(rules, "TRAIN", 2, ("a", "b")) is kept
+def test_rules(rules: str, expected: bool) -> None:
+    assert selected(rules, "TRAIN", 2, ("a", "b")) is expected
 
 
 def test_include_with_exclude_is_refused() -> None:

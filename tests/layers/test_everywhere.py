@@ -58,15 +58,15 @@ def test_every_layer_type_has_a_case():
     assert not {c.type for c in tested} & set(WITHOUT_CASE)
 
 
-def backward(case: Case, rig: Rig, tops: list[np.ndarray], what: str) -> None:
+def backward(case: Case, rig: Rig, tops: list[np.ndarray], title: str) -> None:
     """Gradients are finite, and 0 where the tops have no elements."""
     if case.down is None:
         return
     grads = rig.backward([np.ones(top.shape) for top in tops], [i in case.down for i in range(len(rig.bottom))])
     learned = [(f"parameter {i}", diff) for i, diff in enumerate(rig.param_diffs())]
     for name, grad in [*((f"bottom {i}", grads[i]) for i in case.down), *learned]:
-        assert np.isfinite(grad).all(), f"{what}: the gradient of {name} is not finite"
-        assert any(top.size for top in tops) or not grad.any(), f"{what}: {name} has a gradient from nothing"
+        assert np.isfinite(grad).all(), f"{title}: the gradient of {name} is not finite"
+        assert any(top.size for top in tops) or not grad.any(), f"{title}: {name} has a gradient from nothing"
 
 
 def check_shapes(case: Case, letter: str, without: list, once: list, twice: list) -> None:
@@ -87,10 +87,10 @@ def test_a_layer_without_some_of_its_sizes(case, device):
         whole.layer.reshape(whole.bottom, whole.top)
         shapes = [blob.shape for blob in whole.top]
         once = whole.forward()
-        told = Trait.CHOOSES_ROWS in whole.layer.traits or whole.layer.most_rows(whole.bottom)
-        assert told or [top.shape for top in once] == shapes, f"{case.type} does not say that it chooses rows"
+        chooses_rows = Trait.CHOOSES_ROWS in whole.layer.traits or whole.layer.most_rows(whole.bottom)
+        assert chooses_rows or [top.shape for top in once] == shapes, f"{case.type} does not say that it chooses rows"
         for letter in case.letters:
-            what = f"{case.type} without {letter}"
+            title = f"{case.type} without {letter}"
             if said := next((words for letters, words in case.refused.items() if letter in letters), None):
                 with pytest.raises(LayerError, match=said):
                     rig_of(case, device=device, dtype=dtype, **{letter: 0}).forward()
@@ -98,22 +98,22 @@ def test_a_layer_without_some_of_its_sizes(case, device):
             rig = rig_of(case, device=device, dtype=dtype, **{letter: 0})
             tops = rig.forward()
             if (case.type, letter) not in NAN:
-                assert all(np.isfinite(top).all() for top in tops), f"{what}: a top is not finite"
-            backward(case, rig, tops, what)
+                assert all(np.isfinite(top).all() for top in tops), f"{title}: a top is not finite"
+            backward(case, rig, tops, title)
             if case.listed is None:
                 twice = rig_of(case, device=device, dtype=dtype, **{letter: 2 * SIZES[letter]}).forward()
                 check_shapes(case, letter, tops, once, twice)
             elif letter in case.listed:
-                assert not any(top.size for top in tops), f"{what}: something was chosen"
+                assert not any(top.size for top in tops), f"{title}: something was chosen"
             if rig.layer.blobs and letter == "c":
                 continue  # the parameters are those of no channels
             for i, value in enumerate(case.arrays()):
                 rig.set_bottom(i, value)
             again = rig.forward()
-            assert [top.shape for top in again] == [top.shape for top in once] or case.listed is not None, what
+            assert [top.shape for top in again] == [top.shape for top in once] or case.listed is not None, title
             if case.type not in DRAWN and case.listed is None and "STOCHASTIC" not in case.text:
                 for top, wanted in zip(again, once):
-                    np.testing.assert_array_equal(top, wanted, err_msg=f"{what}, and then with all again")
+                    np.testing.assert_array_equal(top, wanted, err_msg=f"{title}, and then with all again")
 
 
 # Numbers stored in 16 bits
@@ -174,16 +174,16 @@ def test_a_region_layer_stores_16_bits(case, name, device):
         backward(case, rig, [top.astype(np.float32) for top in tops], f"{case.type} without {letter}")
 
 
-def low_and_wide(given: dict, dtype, *names: str) -> tuple[dict, dict]:
+def low_and_wide(inputs: dict, dtype, *names: str) -> tuple[dict, dict]:
     """Arrays rounded to 16 bits, and the same numbers in float32; all, or those of the names."""
-    low = {n: cast_to(a, dtype) if not names or n in names else a.astype(np.float32) for n, a in given.items()}
+    low = {n: cast_to(a, dtype) if not names or n in names else a.astype(np.float32) for n, a in inputs.items()}
     return low, {n: cast_to(a, np.float32) for n, a in low.items()}
 
 
-def same(low, wide, dtype, what: str) -> None:
-    assert low.dtype == dtype, what
+def same(low, wide, dtype, title: str) -> None:
+    assert low.dtype == dtype, title
     wanted = cast_to(cast_to(np.asarray(wide), dtype), np.float32)
-    np.testing.assert_array_equal(cast_to(np.asarray(low), np.float32), wanted, err_msg=what)
+    np.testing.assert_array_equal(cast_to(np.asarray(low), np.float32), wanted, err_msg=title)
 
 
 OPERATORS = [case[:3] for case in LAYERS]
@@ -191,7 +191,7 @@ OPERATORS.append(("ps_roi_pool", {"x": IN_BINS, "rois": REGIONS}, {"output_size"
 
 
 @pytest.mark.parametrize(
-    ("name", "given", "options"),
+    ("name", "inputs", "options"),
     [
         pytest.param(
             *c, id=f"{i}-{c[0]}", marks=() if c[0] in ("roi_align", "permute", "prroi_pool") else pytest.mark.slow
@@ -199,23 +199,23 @@ OPERATORS.append(("ps_roi_pool", {"x": IN_BINS, "rois": REGIONS}, {"output_size"
         for i, c in enumerate(OPERATORS)
     ],
 )
-def test_an_operator_stores_bfloat16(name, given, options, device):
+def test_an_operator_stores_bfloat16(name, inputs, options, device):
     """Without torch or ml_dtypes, as arrays of 16 bits: results and gradients are those of float32, rounded once; gradients of what
     is of float32 beside them are not."""
-    op, first, place = getattr(ops, name), next(iter(given)), open_device(device)
+    op, first, place = getattr(ops, name), next(iter(inputs)), open_device(device)
 
     def there(arrays: dict) -> dict:
         return {n: place.table(a, a.dtype) for n, a in arrays.items()}
 
-    levels = {n: given[n] for n in ("spatial_shapes", "level_start_index") if n in given}
-    for names in ((first,), tuple(n for n in given if n not in levels)):
-        low, wide = low_and_wide(given, BFLOAT16, *names)
+    levels = {n: inputs[n] for n in ("spatial_shapes", "level_start_index") if n in inputs}
+    for names in ((first,), tuple(n for n in inputs if n not in levels)):
+        low, wide = low_and_wide(inputs, BFLOAT16, *names)
         low, wide = there(low), there(wide)
         result = op(**wide, **options)
         same(op(**low, **options), result, BFLOAT16, name)
         grad = cast_to(np.random.default_rng(2).standard_normal(result.shape), BFLOAT16)
         back = op.backward(place.table(grad, BFLOAT16), **low, **options)
-        assert list(back) == gradients(name, given)
+        assert list(back) == gradients(name, inputs)
         for key, value in op.backward(place.table(cast_to(grad, np.float32), np.float32), **wide, **options).items():
             same(back[key], value, low[key].dtype, f"{name}, {key}")
 

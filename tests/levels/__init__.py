@@ -109,14 +109,14 @@ def machine() -> str:
 
 def compilers(of: str) -> dict[str, tuple[str, ...]]:
     """The commands of those that are here and compile for a machine, by name; the one that a run of programs takes is first."""
-    found: dict[str, tuple[str, ...]] = {}
+    commands: dict[str, tuple[str, ...]] = {}
     own = ("g++", "clang++") if of == machine() else (f"{of}-linux-gnu-g++",)
     for name in own:
         if shutil.which(name):
-            found[name] = (name,)
+            commands[name] = (name,)
     if importlib.util.find_spec("ziglang"):
-        found["ziglang"] = (*ZIG, "-target", f"{of}-linux-musl")
-    return found
+        commands["ziglang"] = (*ZIG, "-target", f"{of}-linux-musl")
+    return commands
 
 
 @functools.cache

@@ -38,7 +38,8 @@ WHEELS = ("numpy", "protobuf", "pillow", "pytest", "pytest-xdist", "h5py", "lmdb
 PLATFORMS = [f"--platform=manylinux{v}_aarch64" for v in ("2014", "_2_17", "_2_27", "_2_28")]
 # Python takes itself for this file, so that the processes that it starts are emulated too.
 PYTHON = """#!/bin/bash
-export QEMU_LD_PREFIX={root} QEMU_CPU=max PYTHONHOME={root}/usr CXX=aarch64-linux-gnu-g++ BOXPRESSO_CACHE={folder}/cache
+export QEMU_LD_PREFIX={root} QEMU_CPU=max PYTHONHOME={root}/usr CXX=${{CXX-aarch64-linux-gnu-g++}}
+export BOXPRESSO_CACHE=${{BOXPRESSO_CACHE-{folder}/cache}}
 export PYTHONPATH={tree}:{folder}/wheels:$PYTHONPATH
 exec qemu-aarch64 -0 {folder}/python {root}/usr/bin/python{version} "$@"
 """

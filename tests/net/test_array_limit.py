@@ -137,11 +137,11 @@ def test_the_memory_of_a_plans_workers_counts():
     net = Net(parse_net(text), device="cpu", seed=1)
     workers, channels, tiles = net.device.workers, 20000, 36
     least = 4 * 16 * channels * -(-tiles // max(2, workers)) * workers
-    told = net.memory.parts
-    assert least <= told["scratch"] <= 1.5 * least
+    parts = net.memory.parts
+    assert least <= parts["scratch"] <= 1.5 * least
     with pytest.raises(DeviceError, match=r"Convolution layer 'it': its scratch memory, which layers share, takes"):
-        Net(parse_net(text), device="cpu", seed=1, memory_limit=told["total"] - 1)
-    Net(parse_net(text), device="cpu", seed=1, memory_limit=told["total"]).forward()
+        Net(parse_net(text), device="cpu", seed=1, memory_limit=parts["total"] - 1)
+    Net(parse_net(text), device="cpu", seed=1, memory_limit=parts["total"]).forward()
 
 
 # All layers
@@ -177,8 +177,8 @@ def peak_of(case: Case, letters: str, back: bool, size: int) -> tuple[int, int] 
         net.blobs[f"b{i}"].data[...] = arrays[i]
     arrays.clear()
     asked, check = [0], net.memory.check
-    net.memory.check = lambda who, what, more, known=None: (
-        asked.append(more) or check(who, what, more, known)
+    net.memory.check = lambda who, part, more, known=None: (
+        asked.append(more) or check(who, part, more, known)
     )  # by need_pairs
     tracemalloc.reset_peak()
     try:
@@ -212,8 +212,8 @@ def test_what_layers_make_beside_their_blobs(case, letters, back, traced, tmp_pa
     monkeypatch.chdir(tmp_path)
     if (seen := peak_of(case, letters, back, 2 * MEGABYTE)) is None:
         pytest.skip("it does not take such bottoms")
-    peak, told = seen
-    assert peak < 2 * told + MEGABYTE, f"{peak / told:.1f} times what is counted"
+    peak, counted = seen
+    assert peak < 2 * counted + MEGABYTE, f"{peak / counted:.1f} times what is counted"
 
 
 # Time of bands
@@ -276,11 +276,11 @@ def test_grouping_and_judging_of_many_boxes_take_time_in_proportion(monkeypatch)
     assert len(seen) < 3 * 300
 
 
-def judged_one_by_one(truth: np.ndarray, found: np.ndarray) -> list[int]:
+def judged_one_by_one(truth: np.ndarray, detections: np.ndarray) -> list[int]:
     """By the definition."""
     taken = set()
     for box in truth:
-        for j, other in enumerate(found):
+        for j, other in enumerate(detections):
             sides = [max(0.0, min(box[k + 2], other[k + 2]) - max(box[k], other[k])) for k in (0, 1)]
             both = sides[0] * sides[1]
             area = sum((each[2] - each[0]) * (each[3] - each[1]) for each in (box, other))
@@ -293,9 +293,9 @@ def judged_one_by_one(truth: np.ndarray, found: np.ndarray) -> list[int]:
 def test_they_are_as_by_the_definition():
     draw = np.random.default_rng(2)
     for _ in range(20):
-        truth, found = (np.sort(draw.integers(0, 9, (12, 2, 2)), 1).reshape(12, 4).astype(float) for _ in "ab")
-        right = judged(truth, found)
-        wanted = found[judged_one_by_one(truth, found)]
+        truth, detections = (np.sort(draw.integers(0, 9, (12, 2, 2)), 1).reshape(12, 4).astype(float) for _ in "ab")
+        right = judged(truth, detections)
+        wanted = detections[judged_one_by_one(truth, detections)]
         np.testing.assert_array_equal(right[right[:, 4] == 1, :4], wanted)
 
 

@@ -81,11 +81,11 @@ def run(entry: dict[str, Any], device: str) -> None:
 
 def refused(file: str, phase: str, missing: list[tuple[str, str]]) -> None:
     """An unknown type is an error that names it and its layer, unless rules leave that layer out."""
-    given, message = parsed(file), ""
+    param, message = parsed(file), ""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            Net(corpus.reduced(given), phase=phase, stages=corpus.stages(given, phase), device="cpu")
+            Net(corpus.reduced(param), phase=phase, stages=corpus.stages(param, phase), device="cpu")
         except BoxpressoError as error:
             message = str(error)
     named = any(f"layer {name!r} has the unknown type {kind!r}" in message for kind, name in missing)

@@ -116,15 +116,15 @@ def passes(net: Net) -> None:
 def test_the_arrays_of_layers_are_told(name, monkeypatch):
     live = Live(monkeypatch)
     net = Net(parse_net(LINES[name]), device="cpu", seed=1, phase="TRAIN")
-    told = net.memory.total
+    total = net.memory.total
     if "rois" in net.blobs:
         corners = np.random.default_rng(0).uniform(5, 50, (200, 4))
         corners[:, 2:] += 50
         wide = net.blobs["rois"].shape[1]
         net.blobs["rois"].data[...] = np.column_stack([np.arange(200) % 2, corners, np.zeros((200, wide - 5))])
     passes(net)
-    assert 0.95 * live.most <= told <= 1.3 * live.most, (told, live.most, told / live.most)
-    assert net.memory.total <= 1.05 * told  # nothing else was found later
+    assert 0.95 * live.most <= total <= 1.3 * live.most, (total, live.most, total / live.most)
+    assert net.memory.total <= 1.05 * total  # nothing else was found later
 
 
 @pytest.mark.later(but=4)
@@ -135,10 +135,10 @@ def test_the_arrays_of_nets_are_told(name, monkeypatch):
     model = read_net(EXAMPLES / file)
     model, data = survey.small(model, options.get("phase", "TEST"))
     net = Net(survey.unfilled(model), device="cpu", seed=1, data=data, **options)
-    told = net.memory.total
+    total = net.memory.total
     survey.randomise(net)
     passes(net)
-    assert 0.95 * live.most <= told <= 1.3 * live.most, (told, live.most, told / live.most)
+    assert 0.95 * live.most <= total <= 1.3 * live.most, (total, live.most, total / live.most)
     memory = net.memory
     assert memory.parameters + memory.tops + memory.diffs + memory.packed + memory.scratch == memory.total
 
@@ -146,16 +146,16 @@ def test_the_arrays_of_nets_are_told(name, monkeypatch):
 def test_a_limit_is_what_is_told():
     """One byte less is refused before a forward, and what is asked for later counts too."""
     file = EXAMPLES / "shapes/deploy.prototxt"
-    told = Net(file, device="cpu", seed=1).memory.total
-    Net(file, device="cpu", seed=1, memory_limit=told).forward()
+    total = Net(file, device="cpu", seed=1).memory.total
+    Net(file, device="cpu", seed=1, memory_limit=total).forward()
     with pytest.raises(DeviceError, match="with what comes before; memory_limit"):
-        Net(file, device="cpu", seed=1, memory_limit=told - 1)
-    net = Net(file, device="cpu", seed=1, memory_limit=told)
+        Net(file, device="cpu", seed=1, memory_limit=total - 1)
+    net = Net(file, device="cpu", seed=1, memory_limit=total)
     net.forward()
     with pytest.raises(DeviceError, match=r"its top '.*' of shape .* takes .*memory_limit"):  # which the plan left out
         _ = net.blobs["conv1"].data
     with pytest.raises(DeviceError, match="memory_limit"):
-        Net(file, device="cpu", memory_limit=told).forward(data=np.zeros((16, 3, 128, 128)))
+        Net(file, device="cpu", memory_limit=total).forward(data=np.zeros((16, 3, 128, 128)))
 
 
 def test_a_solvers_history_counts():
@@ -185,10 +185,10 @@ def test_info_prints_the_parts(capsys):
         "parameters", "blobs", "packed", "scratch", "code",
     ]  # fmt: skip
     assert main(["info", path, "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)["memory"]
-    assert told["parameters"] == memory.parameters
-    assert told["packed"] == memory.packed > 0
-    assert told["total"] == memory.total
+    parts = json.loads(capsys.readouterr().out)["memory"]
+    assert parts["parameters"] == memory.parameters
+    assert parts["packed"] == memory.packed > 0
+    assert parts["total"] == memory.total
 
 
 MEASURE = """

@@ -46,12 +46,12 @@ def test_caffe(path, device):
     net.forward(**{key[3:]: case[key] for key in case if key.startswith("in_")})
     for name, blob in net.blobs.items():
         if f"blob_{name}" in case:
-            close(np.asarray(blob.data), case[f"blob_{name}"], what=f"blob {name}")
+            close(np.asarray(blob.data), case[f"blob_{name}"], title=f"blob {name}")
     net.clear_param_diffs()
     net.backward(**{key[8:]: case[key] for key in case if key.startswith("outdiff_")})
     for name, blob in net.blobs.items():
         if f"diff_{name}" in case:
-            close(np.asarray(blob.diff), case[f"diff_{name}"], what=f"diff {name}")
+            close(np.asarray(blob.diff), case[f"diff_{name}"], title=f"diff {name}")
     for name, blobs in net.params.items():
         # A vendor's library adds these up in another order, and the shares of two layers in one parameter may cancel.
         keys = [f"diff_{top}" for top in net.top_names[name]]
@@ -59,9 +59,9 @@ def test_caffe(path, device):
         for i, blob in enumerate(blobs):
             if f"param_diff_{name}_{i}" in case:
                 wanted = case[f"param_diff_{name}_{i}"]
-                close(np.asarray(blob.diff), wanted, what=f"parameter diff {name} {i}", terms=terms)
+                close(np.asarray(blob.diff), wanted, title=f"parameter diff {name} {i}", terms=terms)
             if f"param_after_{name}_{i}" in case:
-                close(np.asarray(blob.data), case[f"param_after_{name}_{i}"], what=f"parameter {name} {i} after")
+                close(np.asarray(blob.data), case[f"param_after_{name}_{i}"], title=f"parameter {name} {i} after")
 
 
 def test_the_surface_is_pycaffes():

@@ -158,18 +158,18 @@ def trained(text: str = TRAIN, dtype=np.float32) -> str:
 def operators() -> str:
     """Forward and backward, in 32 and in 16 bits, with overflows of the halves; and which boxes stay where scores are equal."""
     x, rois = whole(np.random.default_rng(4), (2, 9, 21, 23)), np.array([[0, 1.5, 2, 17, 19], [1, 0, 3.25, 9, 8]])
-    found = []
+    arrays = []
     for dtype in (np.float32, np.float16, BFLOAT16):
         high = x if dtype == np.float32 else np.where(np.abs(x) > 3.9, x * 16384, x)
         with np.errstate(over="ignore"):
             args = cast_to(high.astype(np.float32), dtype), rois.astype(np.float32), (3, 3)
         with ops.reproducible():
             top = ops.roi_align(*args, spatial_scale=0.7)
-            found += [top, ops.roi_align_backward(top, *args, spatial_scale=0.7)["x"]]
+            arrays += [top, ops.roi_align_backward(top, *args, spatial_scale=0.7)["x"]]
     corners = np.tile(rois[:, 1:], (20, 1)) + np.repeat(np.arange(20) % 4, 2)[:, None]
     with ops.reproducible():
-        found.append(ops.nms(corners.astype(np.float32), np.tile([0.5, 0.25], 20).astype(np.float32), 0.6))
-    return digest(cast_to(a, np.float32) if a.dtype == BFLOAT16 else a for a in map(np.asarray, found))
+        arrays.append(ops.nms(corners.astype(np.float32), np.tile([0.5, 0.25], 20).astype(np.float32), 0.6))
+    return digest(cast_to(a, np.float32) if a.dtype == BFLOAT16 else a for a in map(np.asarray, arrays))
 
 
 def layer_sums() -> str:
@@ -179,7 +179,7 @@ def layer_sums() -> str:
     wide = whole(rng, (2, 42, 2, 40))
     attention = [wide, levels, [0], places, whole(rng, (2, 3, 2, 1, 4))]
     steps = [whole(rng, (3, 2, 40)), [[0, 0], [1, 1], [1, 1]]]
-    found = []
+    arrays = []
     recurrent = 'recurrent_param { num_output: 24 weight_filler { type: "constant" value: 0.0625 } }'
     planes = "convolution_param { num_output: 4 group: 4 kernel_size: 3 pad: 1 bias_term: false }"
     for text, dtype, bottoms, down in (  # one is added up in double, which shows in double alone
@@ -196,10 +196,10 @@ def layer_sums() -> str:
         rig = Rig(text, bottoms, dtype=dtype, reproducible=True)
         tops = rig.forward()
         grads = rig.backward([whole(rng, top.shape) for top in tops], [i in down for i in range(len(bottoms))])
-        found += [*tops, *(grads[i] for i in down), *rig.param_diffs()]
+        arrays += [*tops, *(grads[i] for i in down), *rig.param_diffs()]
     left, right, product = (np.float32(whole(rng, shape) / 3) for shape in ((20, 250), (250, 60), (20, 60)))
     gemm(open_device("cpu", reproducible=True), False, False, 20, 60, 250, 1.0, left, right, 0.0, product)
-    return digest([*found, product])
+    return digest([*arrays, product])
 
 
 MADE = {
@@ -277,34 +277,34 @@ OUTSIDE = ("data/", "layers/data/", "exports/", "serve/", "dnn/", "caffe/")
 def inexact(text: str) -> list[str]:
     """What a Python text asks numpy or C for that is not the same everywhere: functions, powers, and products of matrices."""
     names = {f"{module}.{name}" for module, words in INEXACT.items() for name in words.split()}
-    found = []
+    places = []
     for node in ast.walk(ast.parse(text)):
         if (
             isinstance(node, ast.Attribute)
             and isinstance(node.value, ast.Name)
             and f"{node.value.id}.{node.attr}" in names
         ):
-            found.append(f"line {node.lineno}: {node.value.id}.{node.attr}")
+            places.append(f"line {node.lineno}: {node.value.id}.{node.attr}")
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
-            found.append(f"line {node.lineno}: @")
+            places.append(f"line {node.lineno}: @")
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):
             exact = isinstance(node.right, ast.Constant) and node.right.value == 2
             if not exact and not isinstance(node.left, ast.Constant):
-                found.append(f"line {node.lineno}: **")
+                places.append(f"line {node.lineno}: **")
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "dot":
-            found.append(f"line {node.lineno}: dot")
-    return found
+            places.append(f"line {node.lineno}: dot")
+    return places
 
 
 def test_nothing_asks_numpy_for_functions_of_its_own():
     assert inexact("import numpy as np\na = np.exp(b) @ c") == ["line 2: @", "line 2: np.exp"]
-    root, found = TESTS.parent / "boxpresso", {}
+    root, files = TESTS.parent / "boxpresso", {}
     for path in sorted(root.rglob("*.py")):
         name = path.relative_to(root).as_posix()
         if not name.startswith(OUTSIDE) and (there := inexact(path.read_text(encoding="utf-8"))):
-            found[name] = there
+            files[name] = there
     # Of whole numbers, of 0 and infinity, and refused.
-    assert found.keys() == {"layers/detection/lattice.py", "device/functions.py", "ops/products.py"}, found
+    assert files.keys() == {"layers/detection/lattice.py", "device/functions.py", "ops/products.py"}, files
 
 
 def rounded_up(module, name: str):
@@ -372,14 +372,14 @@ def test_a_thread_that_computes_otherwise(which):
     other.words[control[0]] |= control[1 if which == "nearest" else 2]
     system.fesetenv(ctypes.byref(other))
     try:
-        found = net.forward(data=images)["third"].tobytes()
+        output = net.forward(data=images)["third"].tobytes()
         try:
             same.forward(data=images)
         except DeviceError as error:
             said = str(error)
     finally:
         system.fesetenv(ctypes.byref(before))
-    assert found == wanted
+    assert output == wanted
     assert which in said
     assert same.forward(data=images)["third"].tobytes() == wanted
 

@@ -103,7 +103,7 @@ def test_names_that_hdf5_cannot_hold(tmp_path):
             save_weights(tmp_path / "a.h5", rows)
         assert not os.listdir(tmp_path)
         save_weights(tmp_path / "a.caffemodel", rows)
-        assert [found.name for found in read_weights(tmp_path / "a.caffemodel").layers] == [row[0] for row in rows]
+        assert [layer.name for layer in read_weights(tmp_path / "a.caffemodel").layers] == [row[0] for row in rows]
         os.unlink(tmp_path / "a.caffemodel")
 
 

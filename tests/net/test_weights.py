@@ -44,8 +44,8 @@ def test_what_caffe_wrote(name):
     weights = read_weights(need(f"golden/io/{name}"))
     expected = np.load(need("golden/io/net.npz"))
     seen = 0
-    for layer_name, found in weights.items():
-        for i, blob in enumerate(found.blobs):
+    for layer_name, stored in weights.items():
+        for i, blob in enumerate(stored.blobs):
             wanted = expected[f"{layer_name}_{i}"]
             if "legacy" in name:
                 assert blob.ndim == 4
@@ -62,11 +62,11 @@ def test_real_models_agree_with_protobuf(path):
     net = NetParameter.FromString(path.read_bytes())
     ours = read_weights(path).layers
     theirs = net.layers or net.layer
-    assert [found.name for found in ours] == [one.name for one in theirs]
+    assert [mine.name for mine in ours] == [one.name for one in theirs]
     halves = 0
-    for found, one in zip(ours, theirs, strict=True):
-        assert found.type
-        for blob, proto in zip(found.blobs, one.blobs, strict=True):
+    for mine, one in zip(ours, theirs, strict=True):
+        assert mine.type
+        for blob, proto in zip(mine.blobs, one.blobs, strict=True):
             old = [proto.num, proto.channels, proto.height, proto.width]
             assert list(blob.shape) == (old if proto.HasField("num") else list(proto.shape.dim))
             values = np.array(proto.data, np.float32)
@@ -74,7 +74,7 @@ def test_real_models_agree_with_protobuf(path):
                 values = np.frombuffer(proto.raw_data, {1: np.float32, 2: np.float16}[proto.raw_data_type])
                 halves += blob.dtype == np.float16
             assert np.array_equal(blob.ravel(), values)
-    assert sum(len(found.blobs) for found in ours) > 0
+    assert sum(len(mine.blobs) for mine in ours) > 0
     assert (halves > 0) == ("_half" in path.name)
 
 
@@ -145,9 +145,9 @@ def test_fields_that_forks_use_for_other_things(tmp_path):
     body = b"".join(b"\x3a" + bytes([len(blob)]) + blob for blob in blobs)
     body = b"\x0a\x01c" + b"\x51" + b"\0" * 8 + b"\xfa\x3f\x02hi" + b"\x0d\0\0\0\0" + body
     net = b"\x0a\x01n" + b"\xa2\x06" + bytes([len(body) & 127 | 128, len(body) >> 7]) + body + b"\x98\x06\x01"
-    found = read_weights(written(tmp_path, net))["c"].blobs
-    assert [blob.shape for blob in found] == [(1, 2)] * 4
-    for blob in found:
+    read_blobs = read_weights(written(tmp_path, net))["c"].blobs
+    assert [blob.shape for blob in read_blobs] == [(1, 2)] * 4
+    for blob in read_blobs:
         np.testing.assert_array_equal(blob[0], B)
 
 
@@ -182,9 +182,9 @@ def test_cut_at_every_byte(tmp_path, form):
     read = []
     for end in range(len(data)):
         path = written(tmp_path, data[:end])
-        found = layers_or_refusal(path)
-        read += [len(found)] if found else []
-        for one, expected in zip(found, whole[: len(found)], strict=True):
+        layers = layers_or_refusal(path)
+        read += [len(layers)] if layers else []
+        for one, expected in zip(layers, whole[: len(layers)], strict=True):
             assert one.name == expected.name
             assert all(np.array_equal(a, b) for a, b in zip(one.blobs, expected.blobs, strict=True))
     assert read == [1, 2]

@@ -62,13 +62,13 @@ def test_inputs_on_the_gpu(net, host, kind, dtype):
     for turn in range(5):
         x = (50 * numbers(1 + turn // 3, 3, 6, 7)).astype(dtype)
         wanted = host.forward(x=x.astype(np.float32))["c"]
-        given = net.device.with_stream().table(x, dtype) if kind == "ours" else kind(x)
+        array = net.device.with_stream().table(x, dtype) if kind == "ours" else kind(x)
         before = stand_in.counts() if stand_in.active() else {}
-        result = net.forward(x=given, on_device=True)["c"]
+        result = net.forward(x=array, on_device=True)["c"]
         if before and turn in (1, 2, 4) and kind != "ours":
             grown = stand_in.since(before)
             assert (grown["to_host"], grown["to_device"]) == (0, 0)
-        del given
+        del array
         np.testing.assert_allclose(np.asarray(result), wanted, rtol=1e-4, atol=1e-3)
 
 
@@ -76,12 +76,12 @@ def test_the_producers_stream_is_waited_for_and_waits(net, host):
     """What it writes before is seen, and what it writes after is not, without a wait of the host."""
     for _ in range(4):
         x = numbers(1, 3, 6, 7)
-        given = Interface(np.zeros_like(x))
-        source = given.device.table(x, x.dtype)
-        given.device.copy(source.address(False), given.array.address(True), x.nbytes)
+        interface = Interface(np.zeros_like(x))
+        source = interface.device.table(x, x.dtype)
+        interface.device.copy(source.address(False), interface.array.address(True), x.nbytes)
         before = stand_in.counts() if stand_in.active() else None
-        result = net.forward(x=given, on_device=True)["c"]
-        given.device.fill(given.array, 7)
+        result = net.forward(x=interface, on_device=True)["c"]
+        interface.device.fill(interface.array, 7)
         if before:
             assert stand_in.since(before)["waits"] == 0
         np.testing.assert_allclose(np.asarray(result), host.forward(x=x)["c"], rtol=1e-4, atol=1e-5)
@@ -91,10 +91,10 @@ def test_two_forwards_in_flight(net, host):
     """The second is launched before anybody has read the first, whose outputs stay as they are."""
     inputs = [numbers(1, 3, 6, 7) for _ in range(6)]
     there = [Interface(x) for x in inputs]
-    for given in there[:3]:
-        net.forward(x=given)  # prepared, and captured
+    for array in there[:3]:
+        net.forward(x=array)  # prepared, and captured
     before = stand_in.counts() if stand_in.active() else None
-    results = [net.forward(x=given, on_device=True)["c"] for given in there]
+    results = [net.forward(x=array, on_device=True)["c"] for array in there]
     if before:
         grown = stand_in.since(before)
         assert (grown["waits"], grown["to_host"], grown["replays"]) == (0, 0, 6)
@@ -105,9 +105,9 @@ def test_two_forwards_in_flight(net, host):
 def test_outputs_of_a_net_on_the_cpu_stay_there(host):
     x = numbers(1, 3, 6, 7)
     first = host.forward(x=x, on_device=True)["c"]
-    kept = first.copy()
+    before = first.copy()
     host.forward(x=-x)
-    np.testing.assert_array_equal(first, kept)
+    np.testing.assert_array_equal(first, before)
 
 
 def test_what_cannot_be_taken_is_said(net, host):
@@ -202,10 +202,10 @@ def test_pictures(net, host, last, reverse, there):
     """Bytes are copied, a fourth of the numbers, and a kernel makes these; as on the host, to the bit."""
     shape = (2, 5, 7, 3) if last else (2, 3, 5, 7)
     photos = RNG.integers(0, 256, shape, np.uint8)
-    given = photos if there is None else there(photos)
+    pictures = photos if there is None else there(photos)
     options = {"mean": (104.5, 117, 123), "scale": 0.017, "reverse": reverse, "last": last}
     before = stand_in.counts() if stand_in.active() else None
-    out = net.forward(x=Pictures(given, **options))
+    out = net.forward(x=Pictures(pictures, **options))
     if before and there is None:
         assert stand_in.since(before)["to_device_bytes"] < 4 * photos.size
     expected = photos.transpose(0, 3, 1, 2) if last else photos

@@ -173,10 +173,10 @@ def test_gradients_of_half_precision_stay_on_the_gpu(torch, dtype):
     x, grad = (cast_to(RNG.standard_normal((2, 3, size, size)), dtype) for size in (9, 3))
     rois = cast_to(ROIS, dtype)
     wanted = ops.roi_align_backward(*(cast_to(a, np.float64) for a in (grad, x, rois)), (3, 3), sampling_ratio=2)["x"]
-    given = Tensor(grad), Tensor(x), Tensor(rois)
-    ops.roi_align_backward(*given, (3, 3), sampling_ratio=2)
+    tensors = Tensor(grad), Tensor(x), Tensor(rois)
+    ops.roi_align_backward(*tensors, (3, 3), sampling_ratio=2)
     before = stand_in.counts()
-    output = ops.roi_align_backward(*given, (3, 3), sampling_ratio=2)["x"]
+    output = ops.roi_align_backward(*tensors, (3, 3), sampling_ratio=2)["x"]
     assert stand_in.since(before)["to_host"] == 0
     open_device("cuda:0").synchronize()
     np.testing.assert_allclose(cast_to(output.numpy(), np.float64), wanted, rtol=8e-3, atol=5e-3)
@@ -185,10 +185,10 @@ def test_gradients_of_half_precision_stay_on_the_gpu(torch, dtype):
 @pytest.mark.parametrize("dtype", [np.float16, BFLOAT16], ids=name_of)
 def test_operators_without_kernels_of_16_bits_change_types_on_the_gpu(torch, dtype):
     """carafe works on a copy in float32: it is made, and the results are rounded, where the numbers are."""
-    given = [cast_to(RNG.standard_normal(shape), dtype) for shape in ((1, 2, 4, 5), (1, 9, 8, 10))]
-    wide = [cast_to(a, np.float64) for a in given]
+    inputs = [cast_to(RNG.standard_normal(shape), dtype) for shape in ((1, 2, 4, 5), (1, 9, 8, 10))]
+    wide = [cast_to(a, np.float64) for a in inputs]
     wanted = ops.carafe(*wide, 3)
-    there = [Tensor(a) for a in given]
+    there = [Tensor(a) for a in inputs]
     grad = Tensor(cast_to(wanted, dtype))
     ops.carafe_backward(grad, *there, 3)
     before = stand_in.counts()
@@ -239,15 +239,15 @@ def test_arrays_without_a_device_of_their_own_are_where_their_memory_is():
     wanted = ops.roi_align(x, ROIS[:1], (3, 3), sampling_ratio=2)
     for index in (1, 0):
         there = [open_device(f"cuda:{index}").table(a, a.dtype) for a in (x, ROIS[:1])]
-        given = [
+        inputs = [
             SimpleNamespace(
                 __cuda_array_interface__={"data": (a.address(False), False), "shape": a.shape, "typestr": "<f4"}
             )
             for a in there
         ]
         there[0].device.synchronize()
-        assert arrays.device_of(given[0]).name == f"cuda:{index}"
-        output = ops.roi_align(*given, (3, 3), sampling_ratio=2)
+        assert arrays.device_of(inputs[0]).name == f"cuda:{index}"
+        output = ops.roi_align(*inputs, (3, 3), sampling_ratio=2)
         assert output.device.name == f"cuda:{index}"
         np.testing.assert_allclose(np.asarray(output), wanted, rtol=1e-5, atol=1e-5)
     empty = SimpleNamespace(__cuda_array_interface__={"data": (0, False), "shape": (0, 4), "typestr": "<f4"})
@@ -260,11 +260,11 @@ def test_an_operator_is_no_part_of_a_graph_that_others_capture(torch, mode, how)
     """It says so, and the capture goes on: nothing was done that breaks it."""
     gpu, stream = torch.stream, torch.stream.stream.handle
     boxes, scores = np.array([[0, 0, 2, 2], [0, 0, 2, 2]], np.float32), np.array([1, 2], np.float32)
-    given = [RNG.standard_normal((1, 3, 9, 9)).astype(np.float32), ROIS[:1], boxes, scores]
+    inputs = [RNG.standard_normal((1, 3, 9, 9)).astype(np.float32), ROIS[:1], boxes, scores]
     if how == "torch":
-        x, rois, boxes, scores = map(Tensor, given)
+        x, rois, boxes, scores = map(Tensor, inputs)
     else:
-        there = [gpu.table(a, a.dtype) for a in given]
+        there = [gpu.table(a, a.dtype) for a in inputs]
         x, rois, boxes, scores = (
             SimpleNamespace(
                 dtype=a.dtype, shape=a.shape, __len__=lambda: 2, __cuda_array_interface__={
@@ -332,9 +332,9 @@ def test_suppression_stays_on_the_gpu(torch, count, how, dtype):
     labels = labels.astype(np.int32 if "int32" in how else np.int64)
     name = ("batched_" if "batched" in how else "") + ("nms_rotated" if columns == 5 else "nms")
     more = {"clockwise": False} if how.endswith("back") else {"offset": 1} if how == "pixels" else {}
-    given = [boxes, scores, *([labels] if "batched" in how else [])]
-    wanted = getattr(ops, name)(*given, 0.3, **more)
-    there = [Tensor(a) for a in given]
+    inputs = [boxes, scores, *([labels] if "batched" in how else [])]
+    wanted = getattr(ops, name)(*inputs, 0.3, **more)
+    there = [Tensor(a) for a in inputs]
     assert listed(getattr(ops, name)(*there, 0.3, **more)) == wanted.tolist()  # kernels are compiled
     before = stand_in.counts()
     result = getattr(ops, name)(*there, 0.3, **more)
@@ -355,8 +355,8 @@ def test_what_kernels_cannot_suppress_the_host_does(torch, monkeypatch):
     boxes, scores = boxes.astype(np.float32), scores.astype(np.float32)
     wanted = ops.batched_nms(boxes, scores, labels, 0.3).tolist()
     there = [Tensor(a) for a in (boxes, scores)]
-    for given in (Tensor(labels.astype(np.float32)), labels, labels.tolist(), Tensor(labels.astype(np.int16))):
-        assert listed(ops.batched_nms(*there, given, 0.3)) == wanted
+    for groups in (Tensor(labels.astype(np.float32)), labels, labels.tolist(), Tensor(labels.astype(np.int16))):
+        assert listed(ops.batched_nms(*there, groups, 0.3)) == wanted
     wanted = ops.nms(boxes, scores, 0.3).tolist()
     monkeypatch.setattr("boxpresso.layers.detection.suppress.MOST_WORDS", 10)
     assert listed(ops.nms(*there, 0.3)) == wanted

@@ -27,29 +27,29 @@ def torch():
     return torch
 
 
-@pytest.mark.parametrize(("name", "given", "options", "text"), CASES, ids=IDS)
-def test_results_and_gradients(torch, name, given, options, text):
+@pytest.mark.parametrize(("name", "inputs", "options", "text"), CASES, ids=IDS)
+def test_results_and_gradients(torch, name, inputs, options, text):
     from boxpresso.ops import torch as differentiable
 
-    names = gradients(name, given)
-    tensors = {n: torch.tensor(a, device=PLACE, requires_grad=n in names) for n, a in given.items()}
+    names = gradients(name, inputs)
+    tensors = {n: torch.tensor(a, device=PLACE, requires_grad=n in names) for n, a in inputs.items()}
     result = getattr(differentiable, name)(**tensors, **options)
-    wanted = getattr(ops, name)(**given, **options)
+    wanted = getattr(ops, name)(**inputs, **options)
     assert result.device == next(iter(tensors.values())).device
-    close(result.detach().cpu().numpy(), wanted, rtol=1e-9, atol=1e-9, what=name)
+    close(result.detach().cpu().numpy(), wanted, rtol=1e-9, atol=1e-9, title=name)
     grad = RNG.standard_normal(result.shape)
     (result * torch.tensor(grad, device=PLACE)).sum().backward()
-    for key, value in getattr(ops, name).backward(grad, **given, **options).items():
-        close(tensors[key].grad.cpu().numpy(), value, rtol=1e-9, atol=1e-9, what=f"{name}, gradient of {key}")
+    for key, value in getattr(ops, name).backward(grad, **inputs, **options).items():
+        close(tensors[key].grad.cpu().numpy(), value, rtol=1e-9, atol=1e-9, title=f"{name}, gradient of {key}")
 
 
-@pytest.mark.parametrize(("name", "given", "options", "text"), IMAGES, ids=[case[0] for case in IMAGES])
-def test_channels_last(torch, name, given, options, text):
-    tensors = {n: torch.tensor(a, device=PLACE) for n, a in given.items()}
+@pytest.mark.parametrize(("name", "inputs", "options", "text"), IMAGES, ids=[case[0] for case in IMAGES])
+def test_channels_last(torch, name, inputs, options, text):
+    tensors = {n: torch.tensor(a, device=PLACE) for n, a in inputs.items()}
     x = tensors["x"].contiguous(memory_format=torch.channels_last)
     result = getattr(ops, name)(**{**tensors, "x": x}, **options)
     assert result.is_contiguous(memory_format=torch.channels_last)
-    close(result.cpu().numpy(), getattr(ops, name)(**given, **options), rtol=1e-9, atol=1e-9, what=name)
+    close(result.cpu().numpy(), getattr(ops, name)(**inputs, **options), rtol=1e-9, atol=1e-9, title=name)
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
@@ -62,7 +62,7 @@ def test_types(torch, dtype):
         x.double().cpu().numpy(), ROIS.astype(np.float32).astype(np.float64), 3, 0.5, sampling_ratio=2
     )
     tolerance = {"float16": 1e-3, "bfloat16": 8e-3, "float32": 1e-5}[dtype]
-    close(result.double().cpu().numpy(), wanted, rtol=tolerance, atol=tolerance, what=dtype)
+    close(result.double().cpu().numpy(), wanted, rtol=tolerance, atol=tolerance, title=dtype)
 
 
 def wide(torch, seed):
@@ -81,14 +81,14 @@ def test_streams_of_torch_are_waited_for_in_both_directions(torch):
     stream = torch.cuda.Stream() if PLACE == "cuda" else None
     x, rois = wide(torch, 0)
     wanted = ops.roi_align(x * 9 - 1, rois, 7, sampling_ratio=2) * 2
-    given, regions = x.to(PLACE), rois.to(PLACE)
+    image, regions = x.to(PLACE), rois.to(PLACE)
     with torch.cuda.stream(stream):
         for _ in range(20):
-            made = given
+            made = image
             for _ in range(8):
-                made = made + given
+                made = made + image
             result = ops.roi_align(made - 1, regions, 7, sampling_ratio=2) * 2
-            close(result.cpu().numpy(), wanted.numpy(), rtol=1e-4, atol=1e-4, what="on a stream")
+            close(result.cpu().numpy(), wanted.numpy(), rtol=1e-4, atol=1e-4, title="on a stream")
 
 
 def test_memory_that_torch_gives_away_again_was_read_first(torch):
@@ -98,7 +98,7 @@ def test_memory_that_torch_gives_away_again_was_read_first(torch):
     there = [(x.to(PLACE), rois.to(PLACE)) for x, rois in pairs]
     results = [ops.roi_align(x + 1, rois * 1, 7, sampling_ratio=2) for _ in range(10) for x, rois in there]
     for i, result in enumerate(results):
-        close(result.cpu().numpy(), wanted[i % 3], rtol=1e-4, atol=1e-5, what=f"call {i}")
+        close(result.cpu().numpy(), wanted[i % 3], rtol=1e-4, atol=1e-5, title=f"call {i}")
 
 
 def test_gradients_have_the_same_bits_every_time(torch):
@@ -136,8 +136,8 @@ def test_as_torchvision_on_the_gpu(torch):
             results.append(getattr(library, name)(leaf, rois, **options))
             results[-1].square().sum().backward()
             slopes.append(leaf.grad.cpu().numpy())
-        close(*(r.detach().cpu().numpy() for r in results), rtol=1e-9, atol=1e-9, what=name)
-        close(*slopes, rtol=1e-8, atol=1e-8, what=f"{name}, gradient")
+        close(*(r.detach().cpu().numpy() for r in results), rtol=1e-9, atol=1e-9, title=name)
+        close(*slopes, rtol=1e-8, atol=1e-8, title=f"{name}, gradient")
     boxes, scores = rois[:, 1:].contiguous(), torch.rand(len(rois), device=PLACE, dtype=torch.float64)
     assert torch.equal(ops.nms(boxes, scores, 0.4), torchvision.ops.nms(boxes, scores, 0.4))
 
@@ -158,7 +158,7 @@ def test_a_net_beside_torch(torch, monkeypatch):
     for _ in range(5):  # from the third forward on the net is a graph
         theirs = torch.relu(torch.nn.functional.conv2d(torch.tensor(x, device=PLACE), weights, bias))
         ours = net.forward(x=x)["c"]
-        close(np.array(ours), theirs.cpu().numpy(), rtol=1e-4, atol=1e-5, what="the same convolution")
+        close(np.array(ours), theirs.cpu().numpy(), rtol=1e-4, atol=1e-5, title="the same convolution")
         if PLACE == "cuda":
             assert torch.cuda.current_device() == 0
     del net

@@ -17,21 +17,21 @@ jnp = jax.numpy
 ours = pytest.importorskip("boxpresso.jax")
 
 
-@pytest.mark.parametrize(("name", "given", "options", "text"), CASES, ids=IDS)
-def test_as_numpys(name, given, options, text):
+@pytest.mark.parametrize(("name", "inputs", "options", "text"), CASES, ids=IDS)
+def test_as_numpys(name, inputs, options, text):
     """Results and gradients, under jit."""
-    given, op = as_type(given, np.float32), getattr(ops, name)
-    want = op(**given, **options)
-    result = jax.jit(lambda kwargs: getattr(ours, name)(**kwargs, **options))(given)
+    inputs, op = as_type(inputs, np.float32), getattr(ops, name)
+    want = op(**inputs, **options)
+    result = jax.jit(lambda kwargs: getattr(ours, name)(**kwargs, **options))(inputs)
     assert np.array_equal(result, want)
     grad = np.random.default_rng(0).standard_normal(want.shape).astype(np.float32)
-    wanted = gradients(name, given)
-    slopes = op.backward(grad, **given, **options, wanted=wanted)
-    fixed = {n: a for n, a in given.items() if n not in wanted}
+    wanted = gradients(name, inputs)
+    slopes = op.backward(grad, **inputs, **options, wanted=wanted)
+    fixed = {n: a for n, a in inputs.items() if n not in wanted}
     loss = jax.grad(lambda asked: (getattr(ours, name)(**asked, **fixed, **options) * grad).sum())
-    found = jax.jit(loss)({n: given[n] for n in wanted})
+    grads = jax.jit(loss)({n: inputs[n] for n in wanted})
     for n in wanted:
-        assert np.array_equal(found[n], slopes[n]), n
+        assert np.array_equal(grads[n], slopes[n]), n
 
 
 def pure(x, roi, bins, scale, n):
@@ -70,63 +70,63 @@ def test_beside_a_pure_form():
 SMOOTH = [case for case in CASES if getattr(ops, case[0]).linear_in(case[2]) or case[0] == "roi_pool"]
 
 
-def moved(name, given, options):
+def moved(name, inputs, options):
     """The inputs that a derivative is taken along."""
     linear = {"roi_pool": ["x"]}.get(name) or getattr(ops, name).linear_in(
         {"pool_mode": "avg" * (name == "roi_align"), **options}
     )
-    return [each for each in (*linear, "bias") if given.get(each) is not None]
+    return [each for each in (*linear, "bias") if inputs.get(each) is not None]
 
 
 def dot(a, b):
     return sum(float((np.asarray(a[n], np.float64) * np.asarray(b[n], np.float64)).sum()) for n in b)
 
 
-@pytest.mark.parametrize(("name", "given", "options", "text"), SMOOTH, ids=[case[0] for case in SMOOTH])
-def test_forward_mode(name, given, options, text):
+@pytest.mark.parametrize(("name", "inputs", "options", "text"), SMOOTH, ids=[case[0] for case in SMOOTH])
+def test_forward_mode(name, inputs, options, text):
     """Of what is linear in an input, the derivative along it is a difference of two results; and it fits the gradient."""
-    given, op = as_type(given, np.float32), getattr(ops, name)
-    rng, names = np.random.default_rng(4), moved(name, given, options)
-    along = {n: rng.standard_normal(given[n].shape).astype(np.float32) for n in names}
-    fixed = {n: a for n, a in given.items() if n not in names}
+    inputs, op = as_type(inputs, np.float32), getattr(ops, name)
+    rng, names = np.random.default_rng(4), moved(name, inputs, options)
+    along = {n: rng.standard_normal(inputs[n].shape).astype(np.float32) for n in names}
+    fixed = {n: a for n, a in inputs.items() if n not in names}
     run = lambda asked: getattr(ours, name)(**asked, **fixed, **options)  # noqa: E731
-    asked = {n: given[n] for n in names}
+    asked = {n: inputs[n] for n in names}
     result, slope = jax.jit(lambda asked: jax.jvp(run, (asked,), (along,)))(asked)
-    assert np.array_equal(result, op(**given, **options))
+    assert np.array_equal(result, op(**inputs, **options))
     for n in names if name != "roi_pool" else ():
-        _, part = jax.jvp(lambda value, n=n: run({**asked, n: value}), (given[n],), (along[n],))
-        difference = op(**{**given, n: given[n] + along[n]}, **options) - op(**given, **options)
+        _, part = jax.jvp(lambda value, n=n: run({**asked, n: value}), (inputs[n],), (along[n],))
+        difference = op(**{**inputs, n: inputs[n] + along[n]}, **options) - op(**inputs, **options)
         np.testing.assert_allclose(part, difference, atol=2e-5 * max(1, np.abs(difference).max()))
     grad = rng.standard_normal(result.shape).astype(np.float32)
-    slopes = op.backward(grad, **given, **options, wanted=names)
+    slopes = op.backward(grad, **inputs, **options, wanted=names)
     assert dot({"": slope}, {"": grad}) == pytest.approx(dot(slopes, along), rel=1e-4, abs=1e-4)
     slopes_of_push = jax.grad(lambda along: (jax.jvp(run, (asked,), (along,))[1] * grad).sum())(along)
     for n in names:
         np.testing.assert_allclose(slopes_of_push[n], slopes[n], rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.parametrize(("name", "given", "options", "text"), SMOOTH, ids=[case[0] for case in SMOOTH])
-def test_second_derivatives(name, given, options, text):
+@pytest.mark.parametrize(("name", "inputs", "options", "text"), SMOOTH, ids=[case[0] for case in SMOOTH])
+def test_second_derivatives(name, inputs, options, text):
     """A gradient in one input is linear in another that the operator is linear in: its derivative is a difference of two gradients."""
-    given, op = as_type(given, np.float32), getattr(ops, name)
-    rng, names = np.random.default_rng(5), moved(name, given, options)
-    along = {n: rng.standard_normal(given[n].shape).astype(np.float32) for n in names}
-    grad = rng.standard_normal(op(**given, **options).shape).astype(np.float32)
-    fixed = {n: a for n, a in given.items() if n not in names}
+    inputs, op = as_type(inputs, np.float32), getattr(ops, name)
+    rng, names = np.random.default_rng(5), moved(name, inputs, options)
+    along = {n: rng.standard_normal(inputs[n].shape).astype(np.float32) for n in names}
+    grad = rng.standard_normal(op(**inputs, **options).shape).astype(np.float32)
+    fixed = {n: a for n, a in inputs.items() if n not in names}
 
     def gradient(asked, grad):
         return jax.vjp(lambda asked: getattr(ours, name)(**asked, **fixed, **options), asked)[1](grad)[0]
 
-    asked, weights = {n: given[n] for n in names}, {n: rng.standard_normal(given[n].shape) for n in names}
+    asked, weights = {n: inputs[n] for n in names}, {n: rng.standard_normal(inputs[n].shape) for n in names}
     total = lambda slopes: sum((slopes[n] * weights[n]).sum() for n in names)  # noqa: E731
     forward = jax.jit(lambda: jax.jvp(lambda asked: gradient(asked, grad), (asked,), (along,))[1])()
     backward = jax.jit(jax.grad(lambda asked: total(gradient(asked, grad))))(asked)
-    want = {n: np.zeros(given[n].shape) for n in names}
+    want = {n: np.zeros(inputs[n].shape) for n in names}
     for n in names:
         if name != "roi_pool":
             there, here = (
-                op.backward(grad, **{**given, **value}, **options, wanted=names)
-                for value in ({n: given[n] + along[n]}, {})
+                op.backward(grad, **{**inputs, **value}, **options, wanted=names)
+                for value in ({n: inputs[n] + along[n]}, {})
             )
             for m in names:
                 want[m] = want[m] + there[m] - here[m]
@@ -191,10 +191,10 @@ def test_suppression_of_a_fixed_size():
         rng.random(30).astype(np.float32),
     )
     want = ops.nms(boxes, scores, 0.3)
-    found = np.asarray(jax.jit(lambda b, s: ours.nms(b, s, 0.3))(boxes, scores))
-    assert found[: len(want)].tolist() == want.tolist()
-    assert (found[len(want) :] == -1).all()
-    assert len(found) == 30
+    chosen = np.asarray(jax.jit(lambda b, s: ours.nms(b, s, 0.3))(boxes, scores))
+    assert chosen[: len(want)].tolist() == want.tolist()
+    assert (chosen[len(want) :] == -1).all()
+    assert len(chosen) == 30
     assert np.asarray(ours.nms(boxes, scores, 0.3, most=2)).tolist() == want[:2].tolist()
     turned = np.hstack([boxes, scores[:, None]])
     want = ops.nms_rotated(turned, scores, 0.1)

@@ -34,11 +34,11 @@ def run(kind, inputs, attributes, domain="mmcv", output=TensorProto.FLOAT, missi
     node = helper.make_node(
         kind, ["" if i in missing else n for i, n in enumerate(names)], ["out"], domain=domain, **attributes
     )
-    given = {n: a for i, (n, a) in enumerate(zip(names, inputs)) if i not in missing}
+    feeds = {n: a for i, (n, a) in enumerate(zip(names, inputs)) if i not in missing}
     graph = helper.make_graph(
         [node],
         "one",
-        [helper.make_tensor_value_info(n, KINDS[a.dtype], [None] * a.ndim) for n, a in given.items()],
+        [helper.make_tensor_value_info(n, KINDS[a.dtype], [None] * a.ndim) for n, a in feeds.items()],
         [helper.make_tensor_value_info("out", output, None)],
     )
     opsets = [helper.make_opsetid("", 13), helper.make_opsetid(domain, 1)] if domain else [helper.make_opsetid("", 16)]
@@ -48,7 +48,7 @@ def run(kind, inputs, attributes, domain="mmcv", output=TensorProto.FLOAT, missi
     if domain:
         ours.register(options)
     session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
-    return session.run(None, given)[0]
+    return session.run(None, feeds)[0]
 
 
 SIZE = dict(output_height=3, output_width=2, spatial_scale=0.5, sampling_ratio=2)
@@ -192,9 +192,9 @@ def test_a_head_of_rotated_boxes():
         node("Flatten", ["pooled"], ["features"]),
         node("MatMul", ["features", "weight"], ["out"]),
     ]  # fmt: skip
-    given = {"x": X[:1], "boxes": boxes, "scores": scores}
+    feeds = {"x": X[:1], "boxes": boxes, "scores": scores}
     graph = helper.make_graph(
-        nodes, "head", [helper.make_tensor_value_info(n, TensorProto.FLOAT, a.shape) for n, a in given.items()],
+        nodes, "head", [helper.make_tensor_value_info(n, TensorProto.FLOAT, a.shape) for n, a in feeds.items()],
         [helper.make_tensor_value_info("out", TensorProto.FLOAT, None)],
         [constant("two", TensorProto.INT64, [], [2]), constant("zero", TensorProto.INT64, [1], [0]),
          constant("pads", TensorProto.INT64, [4], [0, 1, 0, 0]), constant("weight", TensorProto.FLOAT, weight.shape, weight.ravel())],
@@ -204,7 +204,7 @@ def test_a_head_of_rotated_boxes():
     options = onnxruntime.SessionOptions()
     ours.register(options)
     sessions = [onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"]) for _ in range(2)]
-    results = [session.run(None, given)[0] for session in sessions for _ in range(2)]
+    results = [session.run(None, feeds)[0] for session in sessions for _ in range(2)]
     stay = ops.nms_rotated(boxes[0], scores[0, 0], 0.2)
     stay = stay[scores[0, 0, stay] > 0.1]
     rois = np.insert(boxes[0][stay], 0, 0, axis=1)

@@ -129,18 +129,20 @@ OTHER_WORDS = {
 @pytest.mark.parametrize("case", range(len(CASES)), ids=IDS)
 def test_each_wrong_argument_is_named(case):
     """A wrong argument of any operator is a BoxpressoError that has its name, or is no mistake."""
-    name, given, options, _ = CASES[case]
-    op, given = getattr(ops, name), as_type(given, np.float32)
-    tried = [(what, how, change(given[what])) for what in given for how, change in WRONG_INPUTS.items()]
-    tried += [(what, "option", value) for what in op.options for value in WRONG_OPTIONS]
-    refused = [(*each, text) for each in tried if (text := refusal(op, {**given, **options, each[0]: each[2]}))]
-    for what, _, value, text in refused:
-        words = rf"\b({what}s?|{OTHER_WORDS.get(what, what)})\b"
-        assert re.search(words, text.replace(f"'{name}'", "")), (what, value, text)
-    for what, how in {(what, how) for what, how, *_ in tried} - {(what, how) for what, how, *_ in refused}:
-        any_axes = what == "x" and "layout" not in op.names and how in ("flat", "with an axis more")
-        assert how == "option" or any_axes or (what, how) in MAY_BE, (what, how)
-    assert len(refused) > len(given) * 3
+    name, inputs, options, _ = CASES[case]
+    op, inputs = getattr(ops, name), as_type(inputs, np.float32)
+    tried = [(argument, how, change(inputs[argument])) for argument in inputs for how, change in WRONG_INPUTS.items()]
+    tried += [(argument, "option", value) for argument in op.options for value in WRONG_OPTIONS]
+    refused = [(*each, text) for each in tried if (text := refusal(op, {**inputs, **options, each[0]: each[2]}))]
+    for argument, _, value, text in refused:
+        words = rf"\b({argument}s?|{OTHER_WORDS.get(argument, argument)})\b"
+        assert re.search(words, text.replace(f"'{name}'", "")), (argument, value, text)
+    for argument, how in {(argument, how) for argument, how, *_ in tried} - {
+        (argument, how) for argument, how, *_ in refused
+    }:
+        any_axes = argument == "x" and "layout" not in op.names and how in ("flat", "with an axis more")
+        assert how == "option" or any_axes or (argument, how) in MAY_BE, (argument, how)
+    assert len(refused) > len(inputs) * 3
 
 
 BOXES, SCORES = np.array([[0, 0, 4, 4], [1, 1, 5, 5]], np.float32), np.array([0.5, 0.6], np.float32)
@@ -166,30 +168,30 @@ FREE = ("iou_threshold", "threshold", "min_score", "canonical_level", "sampling_
 @pytest.mark.parametrize("name", CHOOSING)
 def test_each_wrong_argument_of_what_chooses_is_named(name):
     """The same of the functions that are no Operator."""
-    given, op = CHOOSING[name], getattr(ops, name)
-    op(**given)
-    for what, value in given.items():
+    arguments, op = CHOOSING[name], getattr(ops, name)
+    op(**arguments)
+    for argument, value in arguments.items():
         array = isinstance(value, np.ndarray)
         changes = WRONG_INPUTS if array else {repr(one): lambda x, one=one: one for one in WRONG_OPTIONS}
         for how, change in changes.items():
-            text = refusal(op, {**given, what: change(value)})
+            text = refusal(op, {**arguments, argument: change(value)})
             flat = array and value.ndim == 1 and how == "flat"
-            number = what in FREE and isinstance(change(value), (int, float))
-            none = (what, how) in (
+            number = argument in FREE and isinstance(change(value), (int, float))
+            none = (argument, how) in (
                 ("idxs", "None"),
                 ("threshold", "None"),
                 ("sampling_ratio", "None"),
             ) and not name.startswith("batched")
-            large = (what, how) in (
+            large = (argument, how) in (
                 ("sigma", "2.5"),
                 ("sigma", "1e+30"),
                 ("sigma", f"{2**40}"),
                 ("canonical_scale", "2.5"),
             )
-            large = large or (what, how) in (("canonical_scale", "1e+30"), ("canonical_scale", f"{2**40}"))
+            large = large or (argument, how) in (("canonical_scale", "1e+30"), ("canonical_scale", f"{2**40}"))
             if text or not (flat or number or none or large):
-                assert re.search(rf"\b{what}\b", text) or (what, how) in (("features", "(1, 2, 3)"), ("spatial_scales", "None")), (
-                    what, how, text,
+                assert re.search(rf"\b{argument}\b", text) or (argument, how) in (("features", "(1, 2, 3)"), ("spatial_scales", "None")), (
+                    argument, how, text,
                 )  # fmt: skip
 
 
@@ -208,49 +210,49 @@ def test_no_other_library_is_imported():
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "\n"
 
 
-def layer_of(given: dict, text: str, dtype: type) -> Rig:
-    bottoms = [a for name, a in given.items() if name not in LEARNED]
-    return Rig(text, bottoms, dtype=dtype, params=[given[name] for name in LEARNED if name in given])
+def layer_of(inputs: dict, text: str, dtype: type) -> Rig:
+    bottoms = [a for name, a in inputs.items() if name not in LEARNED]
+    return Rig(text, bottoms, dtype=dtype, params=[inputs[name] for name in LEARNED if name in inputs])
 
 
-def wanted(name: str, given: dict, text: str, dtype: type, grad: np.ndarray) -> tuple[np.ndarray, dict]:
+def wanted(name: str, inputs: dict, text: str, dtype: type, grad: np.ndarray) -> tuple[np.ndarray, dict]:
     """The layer's top, and its gradients by name."""
-    rig = layer_of(given, text, dtype)
-    bottoms = [n for n in given if n not in LEARNED]
+    rig = layer_of(inputs, text, dtype)
+    bottoms = [n for n in inputs if n not in LEARNED]
     top = rig.forward()[0]
-    diffs = dict(zip(bottoms, rig.backward([grad], [n in gradients(name, given) for n in bottoms])))
-    diffs.update(zip([n for n in LEARNED if n in given], rig.param_diffs()))
+    diffs = dict(zip(bottoms, rig.backward([grad], [n in gradients(name, inputs) for n in bottoms])))
+    diffs.update(zip([n for n in LEARNED if n in inputs], rig.param_diffs()))
     return top, diffs
 
 
-def gradients(name: str, given: dict) -> list[str]:
+def gradients(name: str, inputs: dict) -> list[str]:
     """The inputs that have a gradient."""
-    return [n for n in given if n not in getattr(ops, name).constant]
+    return [n for n in inputs if n not in getattr(ops, name).constant]
 
 
-def as_type(given: dict, dtype: type) -> dict:
-    return {name: value.astype(dtype) for name, value in given.items()}
+def as_type(inputs: dict, dtype: type) -> dict:
+    return {name: value.astype(dtype) for name, value in inputs.items()}
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize(("name", "given", "options", "text"), CASES, ids=IDS)
-def test_as_the_layer(name, given, options, text, dtype):
-    op, given = getattr(ops, name), as_type(given, dtype)
-    result = op(**given, **options)
+@pytest.mark.parametrize(("name", "inputs", "options", "text"), CASES, ids=IDS)
+def test_as_the_layer(name, inputs, options, text, dtype):
+    op, inputs = getattr(ops, name), as_type(inputs, dtype)
+    result = op(**inputs, **options)
     assert type(result) is np.ndarray
     assert result.dtype == dtype
     grad = RNG.standard_normal(result.shape).astype(dtype)
-    top, diffs = wanted(name, given, text, dtype, grad)
+    top, diffs = wanted(name, inputs, text, dtype, grad)
     assert np.array_equal(result, top)
-    grads = getattr(ops, f"{name}_backward")(grad, **given, **options)
-    assert list(grads) == gradients(name, given)
+    grads = getattr(ops, f"{name}_backward")(grad, **inputs, **options)
+    assert list(grads) == gradients(name, inputs)
     for key, value in grads.items():
-        close(value, diffs[key], rtol=1e-5, atol=1e-6, what=key)  # the rig takes 1 off what it added to
+        close(value, diffs[key], rtol=1e-5, atol=1e-6, title=key)  # the rig takes 1 off what it added to
 
 
-@pytest.mark.parametrize(("name", "given", "options", "text"), CASES, ids=IDS)
-def test_float16_is_rounded_once(name, given, options, text):
-    op, halves = getattr(ops, name), as_type(given, np.float16)
+@pytest.mark.parametrize(("name", "inputs", "options", "text"), CASES, ids=IDS)
+def test_float16_is_rounded_once(name, inputs, options, text):
+    op, halves = getattr(ops, name), as_type(inputs, np.float16)
     floats = {n: a.astype(np.float32) for n, a in halves.items()}
     result = op(**halves, **options)
     assert result.dtype == np.float16
@@ -266,26 +268,26 @@ def test_the_gradient_of_boxes_beside_float16_has_the_range_of_float32():
     """A box is a share of the image, so that its gradient is as large as the image is wide, for each channel."""
     rng = np.random.default_rng(7)
     x, boxes = rng.standard_normal((1, 64, 40, 600)).astype(np.float16), np.float32([[0.1, 0.05, 0.9, 0.93]])
-    given = dict(boxes=boxes, box_indices=np.zeros(1), crop_size=7)
+    args = dict(boxes=boxes, box_indices=np.zeros(1), crop_size=7)
     grad = np.full((1, 64, 7, 7), 30, np.float16)
-    got, wanted = (ops.crop_and_resize_backward(grad.astype(a.dtype), a, **given) for a in (x, x.astype(np.float32)))
+    got, wanted = (ops.crop_and_resize_backward(grad.astype(a.dtype), a, **args) for a in (x, x.astype(np.float32)))
     assert (got["x"].dtype, got["boxes"].dtype) == (np.float16, np.float32)
     np.testing.assert_array_equal(got["boxes"], wanted["boxes"])
     assert abs(got["boxes"]).max() > np.finfo(np.float16).max
-    halves = ops.crop_and_resize_backward(grad / 300, x, **{**given, "boxes": boxes.astype(np.float16)})
+    halves = ops.crop_and_resize_backward(grad / 300, x, **{**args, "boxes": boxes.astype(np.float16)})
     assert halves["boxes"].dtype == np.float16
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32])
 @pytest.mark.parametrize(
-    ("name", "given", "options", "text"), IMAGES, ids=lambda x: x if isinstance(x, str) and x.isidentifier() else ""
+    ("name", "inputs", "options", "text"), IMAGES, ids=lambda x: x if isinstance(x, str) and x.isidentifier() else ""
 )
-def test_channels_last(name, given, options, text, dtype):
-    op, given = getattr(ops, name), as_type(given, dtype)
-    turned = {**given, "x": np.ascontiguousarray(given["x"].transpose(0, 2, 3, 1))}
-    result, other = op(**given, **options), op(**turned, **options, layout="NHWC")
+def test_channels_last(name, inputs, options, text, dtype):
+    op, inputs = getattr(ops, name), as_type(inputs, dtype)
+    turned = {**inputs, "x": np.ascontiguousarray(inputs["x"].transpose(0, 2, 3, 1))}
+    result, other = op(**inputs, **options), op(**turned, **options, layout="NHWC")
     assert np.array_equal(other.transpose(0, 3, 1, 2), result)
-    grads = op.backward(result, **given, **options)
+    grads = op.backward(result, **inputs, **options)
     others = op.backward(np.ascontiguousarray(other), **turned, **options, layout="NHWC")
     others["x"] = others["x"].transpose(0, 3, 1, 2)
     for key, value in grads.items():
@@ -293,15 +295,15 @@ def test_channels_last(name, given, options, text, dtype):
 
 
 def test_the_callers_memory_is_used():
-    given = {"x": X.copy(), "rois": ROIS.copy(), "offset": OFFSET.copy()}
-    call = Call(ops.deform_roi_pool, list(given.values()), {"output_size": (3, 2)})
-    for blob, array in zip(call.bottoms, given.values()):
+    inputs = {"x": X.copy(), "rois": ROIS.copy(), "offset": OFFSET.copy()}
+    call = Call(ops.deform_roi_pool, list(inputs.values()), {"output_size": (3, 2)})
+    for blob, array in zip(call.bottoms, inputs.values()):
         assert np.shares_memory(blob.data, array)
     result = call.forward()
     assert np.shares_memory(call.top[0].data, result)
-    for array in given.values():
+    for array in inputs.values():
         array.flags.writeable = False  # and never written to
-    assert np.array_equal(ops.deform_roi_pool(**given, output_size=(3, 2)), result)
+    assert np.array_equal(ops.deform_roi_pool(**inputs, output_size=(3, 2)), result)
 
 
 def test_what_is_not_contiguous_or_no_array():
@@ -369,22 +371,22 @@ class Interface:
         }  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "given", "options", "text"), CASES, ids=IDS)
-def test_gpu_arrays_of_others(name, given, options, text, device):
+@pytest.mark.parametrize(("name", "inputs", "options", "text"), CASES, ids=IDS)
+def test_gpu_arrays_of_others(name, inputs, options, text, device):
     if device == "cpu":
         pytest.skip("the CPU's arrays are tested above")
     gpu, op = open_device(device), getattr(ops, name)
-    given = as_type(given, np.float32)
-    result = op(**{n: Interface(gpu.table(a, np.float32)) for n, a in given.items()}, **options)
+    inputs = as_type(inputs, np.float32)
+    result = op(**{n: Interface(gpu.table(a, np.float32)) for n, a in inputs.items()}, **options)
     assert isinstance(result, Array)
-    close(np.asarray(result), op(**given, **options))
-    grads = op.backward(result, **{n: gpu.table(a, np.float32) for n, a in given.items()}, **options)
-    for key, value in op.backward(np.asarray(result), **given, **options).items():
+    close(np.asarray(result), op(**inputs, **options))
+    grads = op.backward(result, **{n: gpu.table(a, np.float32) for n, a in inputs.items()}, **options)
+    for key, value in op.backward(np.asarray(result), **inputs, **options).items():
         close(np.asarray(grads[key]), value)
-    first = next(iter(given))
-    mixed = {**given, first: gpu.table(given[first], np.float32)}
+    first = next(iter(inputs))
+    mixed = {**inputs, first: gpu.table(inputs[first], np.float32)}
     with pytest.raises(BoxpressoError, match="must be on cuda:0"):
-        op(**mixed, **options) if len(given) > 1 else arrays.take(X, gpu)
+        op(**mixed, **options) if len(inputs) > 1 else arrays.take(X, gpu)
 
 
 def test_no_regions_and_no_images():
@@ -401,9 +403,9 @@ def test_no_regions_and_no_images():
 def test_layers_are_kept_but_not_too_many():
     ops.forget()
     call = Call(ops.roi_pool, [X, ROIS], {"output_size": 2})
-    kept = call.layer
+    layer = call.layer
     first = call.forward()
-    assert Call(ops.roi_pool, [X[:1], ROIS[:1]], {"output_size": 2}).layer is kept
+    assert Call(ops.roi_pool, [X[:1], ROIS[:1]], {"output_size": 2}).layer is layer
     other = ops.roi_pool(X[::-1], ROIS, 2)  # the kept layer has seen another call now
     assert not np.array_equal(first, other)
     assert np.array_equal(call.backward(first, [True, False])[0], ops.roi_pool_backward(first, X, ROIS, 2)["x"])
@@ -415,29 +417,29 @@ def test_layers_are_kept_but_not_too_many():
     assert not hasattr(local, "layers")
 
 
-@pytest.mark.parametrize(("name", "given", "options", "text"), CASES, ids=IDS)
-def test_backward_after_other_calls_of_the_same_layer(name, given, options, text):
+@pytest.mark.parametrize(("name", "inputs", "options", "text"), CASES, ids=IDS)
+def test_backward_after_other_calls_of_the_same_layer(name, inputs, options, text):
     op = getattr(ops, name)
-    call = Call(op, *op.bind(**given, **options))
+    call = Call(op, *op.bind(**inputs, **options))
     result = call.forward()
-    other = {n: np.concatenate([a, -a]) if len(a) == 2 and n != "rois" else 2 * a for n, a in given.items()}
-    other.update({n: given[n] for n in ("spatial_shapes", "level_start_index") if n in given})
+    other = {n: np.concatenate([a, -a]) if len(a) == 2 and n != "rois" else 2 * a for n, a in inputs.items()}
+    other.update({n: inputs[n] for n in ("spatial_shapes", "level_start_index") if n in inputs})
     op(**other, **options)
-    wanted = [n in gradients(name, given) for n in op.inputs]
+    wanted = [n in gradients(name, inputs) for n in op.inputs]
     made = dict(zip(op.inputs, call.backward(result, [w and a is not None for w, a in zip(wanted, call.arrays)])))
-    for key, value in op.backward(result, **given, **options).items():
+    for key, value in op.backward(result, **inputs, **options).items():
         assert np.array_equal(made[key], value), key
 
 
 def test_only_the_gradients_that_are_wanted():
-    given = {"x": X, "rois": ROIS, "offset": OFFSET}
-    grads = ops.deform_roi_pool_backward(np.ones((4, 5, 3, 2)), **given, output_size=(3, 2), wanted=["offset"])
+    inputs = {"x": X, "rois": ROIS, "offset": OFFSET}
+    grads = ops.deform_roi_pool_backward(np.ones((4, 5, 3, 2)), **inputs, output_size=(3, 2), wanted=["offset"])
     assert list(grads) == ["offset"]
     both = ops.roi_align_backward(np.ones((4, 5, 2, 2)), X, ROIS, 2, sampling_ratio=2, wanted=["rois", "x"])
     assert list(both) == ["x", "rois"]
     assert both["rois"][:3, 1:].all()
     with pytest.raises(BoxpressoError, match="wanted names"):
-        ops.deform_roi_pool_backward(np.ones((4, 5, 3, 2)), **given, output_size=(3, 2), wanted=["mask"])
+        ops.deform_roi_pool_backward(np.ones((4, 5, 3, 2)), **inputs, output_size=(3, 2), wanted=["mask"])
 
 
 def test_signatures_are_those_that_one_writes():
@@ -491,8 +493,8 @@ def test_roi_align_with_its_argmax(dtype, ratio, layout):
             np.float64 if dtype == np.float64 else np.float32,
         )
         turn = (lambda a, to: np.ascontiguousarray(a.transpose(to))) if layout == "NHWC" else (lambda a, to: a)
-        given = turn(x, (0, 2, 3, 1)), ROIS, (3, 2), 0.5, ratio
-        result, y, at = (turn(a, (0, 3, 1, 2)) for a in ops.roi_align_argmax(*given, layout=layout))
+        arguments = turn(x, (0, 2, 3, 1)), ROIS, (3, 2), 0.5, ratio
+        result, y, at = (turn(a, (0, 3, 1, 2)) for a in ops.roi_align_argmax(*arguments, layout=layout))
         assert (result.dtype, y.dtype, at.dtype) == (dtype, real, real)
         assert np.array_equal(result, ops.roi_align(x, ROIS, (3, 2), 0.5, ratio, pool_mode="max"))
         for k, c, i, j in np.ndindex(result.shape):
@@ -513,19 +515,19 @@ def test_roi_pool_with_its_argmax(dtype, channels, layout):
     wanted, slope = ops.roi_pool(x, ROIS, (3, 2), 0.5), ops.roi_pool_backward(grad, x, ROIS, (3, 2), 0.5)["x"]
     flat = x.reshape(2, channels, -1)
     turn = (lambda a, to: np.ascontiguousarray(a.transpose(to))) if layout == "NHWC" else (lambda a, to: a)
-    given = turn(x, (0, 2, 3, 1)), ROIS, (3, 2), 0.5
-    result, argmax = (turn(a, (0, 3, 1, 2)) for a in ops.roi_pool_argmax(*given, layout=layout))
+    arguments = turn(x, (0, 2, 3, 1)), ROIS, (3, 2), 0.5
+    result, argmax = (turn(a, (0, 3, 1, 2)) for a in ops.roi_pool_argmax(*arguments, layout=layout))
     assert argmax.dtype == np.int32
     assert np.array_equal(result, wanted)
     for k, image in enumerate(ROIS[:, 0].astype(int)):
         for c in range(channels):
-            found, largest = argmax[k, c].ravel(), wanted[k, c].ravel()
+            indices, largest = argmax[k, c].ravel(), wanted[k, c].ravel()
             if image == 9:
-                assert (found == -1).all()
+                assert (indices == -1).all()
             else:
-                assert np.array_equal(flat[image, c, found], largest)
+                assert np.array_equal(flat[image, c, indices], largest)
     for places in (None, turn(argmax, (0, 2, 3, 1))):
-        made = ops.roi_pool_backward(turn(grad, (0, 2, 3, 1)), *given, layout=layout, argmax=places)["x"]
+        made = ops.roi_pool_backward(turn(grad, (0, 2, 3, 1)), *arguments, layout=layout, argmax=places)["x"]
         assert np.array_equal(turn(made, (0, 3, 1, 2)), slope)
     other = -argmax  # its own places are used, and they are not remembered
     assert not np.array_equal(ops.roi_pool_backward(grad, x, ROIS, (3, 2), 0.5, argmax=other)["x"], slope)
@@ -584,7 +586,7 @@ def test_a_call_that_is_known_takes_other_arrays_and_lets_go_of_them():
         del x
         gc.collect()
         assert seen[-1][0]() is None
-    assert all((kept == now).all() for _, kept, now in seen)  # results are the caller's
+    assert all((before == now).all() for _, before, now in seen)  # results are the caller's
     assert not (seen[0][1] == seen[1][1]).all()
 
 
@@ -593,17 +595,17 @@ def test_a_call_that_is_known_takes_other_arrays_and_lets_go_of_them():
 
 def kept_one_by_one(boxes, scores, threshold, offset=0) -> list[int]:
     """Greedy, in plain Python."""
-    kept: list[int] = []
+    survivors: list[int] = []
     for i in sorted(range(len(boxes)), key=lambda i: (-scores[i], i)):
-        for k in kept:
+        for k in survivors:
             low, high = np.maximum(boxes[i][:2], boxes[k][:2]), np.minimum(boxes[i][2:], boxes[k][2:])
             shared = np.maximum(high - low + offset, 0).prod()
             areas = [(boxes[j][2:] - boxes[j][:2] + offset).prod() for j in (i, k)]
             if float(shared / (sum(areas) - shared)) > threshold:
                 break
         else:
-            kept.append(i)
-    return kept
+            survivors.append(i)
+    return survivors
 
 
 @pytest.mark.later(but=1)
@@ -660,9 +662,9 @@ def test_scores_of_any_numbers(dtype):
     least, most = {"?": (0, 1), "f4": (-np.inf, np.inf)}.get(dtype) or (np.iinfo(dtype).min, np.iinfo(dtype).max)
     boxes = np.array([[0, 0, 9, 9], [0, 0, 9, 8], [20, 20, 29, 29]], np.float32)
     for scores, wanted in (([least, most, most], [1, 2]), ([most, least, least], [0, 2])):
-        given = np.array(scores, dtype)
-        assert ops.nms(boxes, given, 0.5).tolist() == wanted
-        assert ops.batched_nms(boxes, given, np.array([3, 3, 1]), 0.5).tolist() == wanted
+        values = np.array(scores, dtype)
+        assert ops.nms(boxes, values, 0.5).tolist() == wanted
+        assert ops.batched_nms(boxes, values, np.array([3, 3, 1]), 0.5).tolist() == wanted
 
 
 def test_nms_rotated():

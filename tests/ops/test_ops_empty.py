@@ -80,28 +80,28 @@ def ones(shape: tuple[int, ...], dtype) -> np.ndarray:
 
 @pytest.mark.later(but=2)
 @BUILDS
-@pytest.mark.parametrize("what", SIZES)
-def test_nothing_there(what, dtype):
-    empty = calls(*SIZES[what])
+@pytest.mark.parametrize("missing", SIZES)
+def test_nothing_there(missing, dtype):
+    empty = calls(*SIZES[missing])
     assert {name.partition("-")[0] for name in empty} | {"deform_conv2d"} >= set(ops.OPERATORS)
     for name, ((x, *rest), options) in empty.items():
         op, back = (getattr(ops, name.partition("-")[0] + tail) for tail in ("", "_backward"))
-        given = [cast_to(a, dtype) for a in x] if isinstance(x, list) else cast_to(x, dtype)
+        features = [cast_to(a, dtype) for a in x] if isinstance(x, list) else cast_to(x, dtype)
         dirty()
-        result = op(given, *rest, **options)
+        result = op(features, *rest, **options)
         assert result.dtype == dtype, name
         assert not wide(result).any() or name in WITHOUT_REGIONS, name
         dirty()
-        grads = back(ones(result.shape, dtype), given, *rest, **options)
-        inputs = dict(zip(getattr(op, "inputs", ("features",)), (given, *rest)))
+        grads = back(ones(result.shape, dtype), features, *rest, **options)
+        inputs = dict(zip(getattr(op, "inputs", ("features",)), (features, *rest)))
         for key, grad in grads.items():
-            for one, source in zip(grad, given) if isinstance(grad, list) else [(grad, inputs[key])]:
+            for one, source in zip(grad, features) if isinstance(grad, list) else [(grad, inputs[key])]:
                 kind = real_of(dtype) if source.dtype in (np.float32, np.float64) else dtype
                 assert (one.shape, one.dtype) == (source.shape, kind), (name, key)
                 assert not wide(one).any() or (name in WITHOUT_REGIONS and result.size), (name, key)
                 assert np.isfinite(wide(one)).all(), (name, key)
         if "layout" in getattr(op, "names", ()):
-            last = np.ascontiguousarray(given.transpose(0, 2, 3, 1))
+            last = np.ascontiguousarray(features.transpose(0, 2, 3, 1))
             wanted = result.transpose(0, 2, 3, 1)
             assert np.array_equal(op(last, *rest, layout="NHWC", **options), wanted), name
             gradient = back(ones(wanted.shape, dtype), last, *rest, layout="NHWC", **options)["x"]
@@ -111,8 +111,8 @@ def test_nothing_there(what, dtype):
 
 @pytest.mark.cuda
 @pytest.mark.parametrize("dtype", [BFLOAT16, np.float32], ids=["bfloat16", "float32"])
-@pytest.mark.parametrize("what", SIZES)
-def test_nothing_there_on_a_gpu(what, dtype, device):
+@pytest.mark.parametrize("missing", SIZES)
+def test_nothing_there_on_a_gpu(missing, dtype, device):
     """The same of a GPU's arrays."""
     if device == "cpu":
         pytest.skip("the CPU's arrays are tested above")
@@ -121,16 +121,16 @@ def test_nothing_there_on_a_gpu(what, dtype, device):
     def there(a, kind):
         return gpu.table(cast_to(a, kind), kind) if isinstance(a, np.ndarray) else a
 
-    for name, ((x, *rest), options) in calls(*SIZES[what]).items():
+    for name, ((x, *rest), options) in calls(*SIZES[missing]).items():
         op, back = (getattr(ops, name.partition("-")[0] + tail) for tail in ("", "_backward"))
-        given = [there(a, dtype) for a in x] if isinstance(x, list) else there(x, dtype)
+        features = [there(a, dtype) for a in x] if isinstance(x, list) else there(x, dtype)
         if name == "multi_scale_deformable_attn":
             rest[:2] = (np.array(a, np.float64) for a in rest[:2])
         others = [there(a, real) for a in rest]
-        result = op(given, *others, **options)
+        result = op(features, *others, **options)
         assert result.dtype == dtype, name
         assert not wide(np.asarray(result)).any() or name in WITHOUT_REGIONS, name
-        grads = back(there(ones(result.shape, dtype), dtype), given, *others, **options)
+        grads = back(there(ones(result.shape, dtype), dtype), features, *others, **options)
         for grad, source in zip(grads.get("features", [next(iter(grads.values()))]), x if isinstance(x, list) else [x]):
             assert (grad.shape, grad.dtype) == (source.shape, dtype), name
             assert not wide(np.asarray(grad)).any() or name in WITHOUT_REGIONS, name
@@ -166,14 +166,14 @@ def test_functions_of_nothing(dtype):
         dets = suppress(boxes, scores)[0]
         assert (dets.shape, dets.dtype) == ((0, 5), dtype)
     three, corners = ones((3, 5), dtype), ones((3, 8), dtype)
-    for overlap, some in ((ops.box_iou_rotated, three), (ops.polygon_iou, corners)):
+    for overlap, shapes in ((ops.box_iou_rotated, three), (ops.polygon_iou, corners)):
         for a, b, aligned, shape in (
             (0, 3, False, (0, 3)),
             (3, 0, False, (3, 0)),
             (0, 0, False, (0, 0)),
             (0, 0, True, (0,)),
         ):
-            got = overlap(some[:a], some[:b], aligned=aligned)
+            got = overlap(shapes[:a], shapes[:b], aligned=aligned)
             assert (got.shape, got.dtype) == (shape, dtype), overlap.__name__
     for count, height, width, size in (
         (0, 5, 6, (7, 8)),

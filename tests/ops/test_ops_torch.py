@@ -24,42 +24,42 @@ def torch():
     return pytest.importorskip("torch", reason="torch is not installed")
 
 
-@pytest.mark.parametrize(("name", "given", "options", "text"), CASES, ids=IDS)
-def test_torch(torch, name, given, options, text):
+@pytest.mark.parametrize(("name", "inputs", "options", "text"), CASES, ids=IDS)
+def test_torch(torch, name, inputs, options, text):
     op = getattr(ops, name)
-    result = op(**{n: torch.tensor(a) for n, a in given.items()}, **options)
+    result = op(**{n: torch.tensor(a) for n, a in inputs.items()}, **options)
     assert isinstance(result, torch.Tensor)
-    assert np.array_equal(result.numpy(), op(**given, **options))
+    assert np.array_equal(result.numpy(), op(**inputs, **options))
     x = torch.tensor(X)
     assert ctypes.c_void_p(arrays.take(x, open_device("cpu")).ctypes.data).value == x.data_ptr()
 
 
-@pytest.mark.parametrize(("name", "given", "options", "text"), CASES, ids=IDS)
-def test_torch_autograd(torch, name, given, options, text):
+@pytest.mark.parametrize(("name", "inputs", "options", "text"), CASES, ids=IDS)
+def test_torch_autograd(torch, name, inputs, options, text):
     from boxpresso.ops import torch as differentiable
 
-    names = gradients(name, given)
-    tensors = {n: torch.tensor(a, requires_grad=n in names) for n, a in given.items()}
+    names = gradients(name, inputs)
+    tensors = {n: torch.tensor(a, requires_grad=n in names) for n, a in inputs.items()}
     result = getattr(differentiable, name)(**tensors, **options)
     grad = RNG.standard_normal(result.shape)
     (result * torch.tensor(grad)).sum().backward()
-    for key, value in getattr(ops, name).backward(grad, **given, **options).items():
+    for key, value in getattr(ops, name).backward(grad, **inputs, **options).items():
         assert np.array_equal(tensors[key].grad.numpy(), value), key
 
 
-@pytest.mark.parametrize(("name", "given", "options", "text"), IMAGES, ids=[case[0] for case in IMAGES])
-def test_torch_channels_last(torch, name, given, options, text):
+@pytest.mark.parametrize(("name", "inputs", "options", "text"), IMAGES, ids=[case[0] for case in IMAGES])
+def test_torch_channels_last(torch, name, inputs, options, text):
     """torch's memory format of an image is that of the result and of the gradient."""
     from boxpresso.ops import torch as differentiable
 
-    given = {n: torch.tensor(a) for n, a in given.items()}
-    x = given["x"].contiguous(memory_format=torch.channels_last).requires_grad_()
-    result = getattr(differentiable, name)(**{**given, "x": x}, **options)
+    inputs = {n: torch.tensor(a) for n, a in inputs.items()}
+    x = inputs["x"].contiguous(memory_format=torch.channels_last).requires_grad_()
+    result = getattr(differentiable, name)(**{**inputs, "x": x}, **options)
     assert result.is_contiguous(memory_format=torch.channels_last)
-    wanted = getattr(ops, name)(**given, **options)
+    wanted = getattr(ops, name)(**inputs, **options)
     assert torch.equal(result, wanted)
     result.backward(wanted)
-    assert torch.equal(x.grad, getattr(ops, name).backward(wanted, **given, **options)["x"])
+    assert torch.equal(x.grad, getattr(ops, name).backward(wanted, **inputs, **options)["x"])
 
 
 def test_torch_gradcheck(torch):
@@ -131,8 +131,8 @@ def test_as_torchvision(torch, torchvision):
             grad = torch.tensor(np.random.default_rng(1).standard_normal(results[0].shape))
             (results[-1] * grad).sum().backward()
             slopes.append(x.grad.numpy())
-        close(results[0].detach().numpy(), results[1].detach().numpy(), rtol=1e-9, atol=1e-9, what=name)
-        close(*slopes, rtol=1e-9, atol=1e-9, what=f"{name}, gradient")
+        close(results[0].detach().numpy(), results[1].detach().numpy(), rtol=1e-9, atol=1e-9, title=name)
+        close(*slopes, rtol=1e-9, atol=1e-9, title=f"{name}, gradient")
     low = torch.rand(500, 2) * 40
     boxes, scores, classes = (
         torch.cat([low, low + 1 + torch.rand(500, 2) * 20], 1),
@@ -147,18 +147,18 @@ def test_as_torchvision(torch, torchvision):
 
 
 @pytest.mark.parametrize(
-    ("name", "given", "options", "text"),
+    ("name", "inputs", "options", "text"),
     [pytest.param(*c, id=i, marks=[] if c[0] in BFLOAT else pytest.mark.slow) for c, i in zip(CASES, IDS)],
 )
-def test_bfloat16_is_rounded_once(torch, name, given, options, text):
+def test_bfloat16_is_rounded_once(torch, name, inputs, options, text):
     """Images in bfloat16 give what the same numbers in float32 give, rounded to nearest, and so do their gradients."""
     ours = importlib.import_module("boxpresso.ops.torch")
-    image = next(iter(given))
-    wide = {n: torch.tensor(a, dtype=torch.float32) for n, a in given.items()}
+    image = next(iter(inputs))
+    wide = {n: torch.tensor(a, dtype=torch.float32) for n, a in inputs.items()}
     wide[image] = wide[image].bfloat16().float()
     low = {**wide, image: wide[image].bfloat16()}
     for tensors in (wide, low):
-        for n in gradients(name, given):
+        for n in gradients(name, inputs):
             tensors[n] = tensors[n].detach().requires_grad_()
     results = [getattr(ours, name)(**tensors, **options) for tensors in (wide, low)]
     assert results[1].dtype == torch.bfloat16
@@ -192,8 +192,8 @@ def test_bfloat16_of_channels_last_and_of_other_operators(torch):
     wild = torch.tensor([[1, np.nan, np.inf, -np.inf, 3.4e38, 1e-40, 65535]], dtype=torch.float32)
     bits = torch.tensor(arrays.cast_to(wild.numpy(), BFLOAT16).view(np.int16)).view(torch.bfloat16)
     assert np.array_equal(bits.float().numpy(), wild.bfloat16().float().numpy(), equal_nan=True)
-    kept = ops.permute(wild.bfloat16(), (1, 0))
-    assert np.array_equal(kept.float().numpy(), wild.bfloat16().float().numpy().T, equal_nan=True)
+    permuted = ops.permute(wild.bfloat16(), (1, 0))
+    assert np.array_equal(permuted.float().numpy(), wild.bfloat16().float().numpy().T, equal_nan=True)
 
 
 def test_lists_of_boxes_in_16_bits_and_of_no_images(torch):
@@ -221,13 +221,13 @@ def test_bfloat16_of_numpy():
     assert np.array_equal(result, ops.roi_align(x.astype(np.float32), ROIS, 2, 0.5).astype(ml_dtypes.bfloat16))
 
 
-@pytest.mark.parametrize(("name", "given", "options", "text"), CASES, ids=IDS)
-def test_autocast_leaves_operators_as_they_are(torch, name, given, options, text):
+@pytest.mark.parametrize(("name", "inputs", "options", "text"), CASES, ids=IDS)
+def test_autocast_leaves_operators_as_they_are(torch, name, inputs, options, text):
     """Results and gradients are those outside, of arrays of 16 bits beside float32 too: arithmetic is in float32 anyway."""
     ours = importlib.import_module("boxpresso.ops.torch")
-    first = next(iter(given))
+    first = next(iter(inputs))
     for dtype in (torch.float32, torch.bfloat16):
-        tensors = {n: torch.tensor(a).to(dtype if n == first else torch.float32) for n, a in given.items()}
+        tensors = {n: torch.tensor(a).to(dtype if n == first else torch.float32) for n, a in inputs.items()}
         tensors[first].requires_grad_()
         results = []
         for enabled in (False, True):
@@ -248,10 +248,10 @@ def test_dlpack_both_ways(torch):
     want = ops.roi_align(x, rois, 2, 0.5)
     there = torch.from_dlpack(want)
     assert there.data_ptr() == want.ctypes.data
-    given = torch.from_dlpack(x), torch.from_dlpack(rois)
-    assert given[0].data_ptr() == x.ctypes.data
+    tensors = torch.from_dlpack(x), torch.from_dlpack(rois)
+    assert tensors[0].data_ptr() == x.ctypes.data
     for _ in range(4):  # also of a call that is known
-        result = ours.roi_align(*given, 2, 0.5)
+        result = ours.roi_align(*tensors, 2, 0.5)
         back = np.from_dlpack(result)
         assert back.ctypes.data == result.data_ptr()
         assert np.array_equal(back, want)

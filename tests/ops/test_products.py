@@ -34,12 +34,12 @@ def test_as_the_kernels(shape, ratio, aligned):
 def test_differentiable_in_torch():
     torch = pytest.importorskip("torch")
     x, rois = drawn()
-    grad, given = RNG.standard_normal((9, 3, 3, 2)), [torch.tensor(a, requires_grad=True) for a in (x, rois)]
-    (products.roi_align(*given, (3, 2), 0.5) * torch.tensor(grad)).sum().backward()
+    grad, tensors = RNG.standard_normal((9, 3, 3, 2)), [torch.tensor(a, requires_grad=True) for a in (x, rois)]
+    (products.roi_align(*tensors, (3, 2), 0.5) * torch.tensor(grad)).sum().backward()
     want = ops.roi_align_backward(grad, x, rois, (3, 2), 0.5, wanted=("x", "rois"))
-    np.testing.assert_allclose(given[0].grad, want["x"], atol=1e-12)
+    np.testing.assert_allclose(tensors[0].grad, want["x"], atol=1e-12)
     fine = np.isfinite(rois).all(1)
-    np.testing.assert_allclose(given[1].grad[fine][:, 1:], want["rois"][fine][:, 1:], atol=1e-12)
+    np.testing.assert_allclose(tensors[1].grad[fine][:, 1:], want["rois"][fine][:, 1:], atol=1e-12)
 
 
 def test_differentiable_in_jax():

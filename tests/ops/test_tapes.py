@@ -33,16 +33,16 @@ def gpu(monkeypatch):
     gpu.synchronize()
 
 
-def there(gpu, given, dtype=np.float32):
-    return {name: gpu.table(value, dtype) for name, value in given.items()}
+def there(gpu, arrays, dtype=np.float32):
+    return {name: gpu.table(value, dtype) for name, value in arrays.items()}
 
 
-def changed(given, turn):
+def changed(arrays, turn):
     """Other values that fit: maps are others, and rows lie in another order."""
     mixed = {}
-    for name, value in given.items():
-        kept = name in ("spatial_shapes", "level_start_index", "image_info", "box_indices")
-        mixed[name] = value if kept else np.roll(value, turn, 0) if len(value) > 1 else value * (1 + turn / 8)
+    for name, value in arrays.items():
+        fixed = name in ("spatial_shapes", "level_start_index", "image_info", "box_indices")
+        mixed[name] = value if fixed else np.roll(value, turn, 0) if len(value) > 1 else value * (1 + turn / 8)
     return mixed
 
 
@@ -50,26 +50,26 @@ def recorded():
     return [call for call in local.__dict__.get("calls", {}).values() if call.tapes]
 
 
-@pytest.mark.parametrize(("name", "given", "options", "text"), CASES, ids=IDS)
-def test_each_call_has_its_own_values(gpu, name, given, options, text):
+@pytest.mark.parametrize(("name", "arrays", "options", "text"), CASES, ids=IDS)
+def test_each_call_has_its_own_values(gpu, name, arrays, options, text):
     """Forward, and then backward, five times with other values."""
     op = getattr(ops, name)
     for turn in range(5):
-        values = {key: value.astype(np.float32) for key, value in changed(given, turn).items()}
+        values = {key: value.astype(np.float32) for key, value in changed(arrays, turn).items()}
         result = op(**there(gpu, values), **options)
         wanted = op(**values, **options)
-        close(np.asarray(result), wanted, rtol=1e-4, atol=1e-5, what=f"{name}, call {turn}")
+        close(np.asarray(result), wanted, rtol=1e-4, atol=1e-5, title=f"{name}, call {turn}")
     for turn in range(5):
-        values = {key: value.astype(np.float32) for key, value in changed(given, turn).items()}
+        values = {key: value.astype(np.float32) for key, value in changed(arrays, turn).items()}
         grad = RNG.standard_normal(wanted.shape).astype(np.float32)
         slopes = op.backward(gpu.table(grad, np.float32), **there(gpu, values), **options)
         for key, value in op.backward(grad, **values, **options).items():
-            close(np.asarray(slopes[key]), value, rtol=1e-3, atol=1e-4, what=f"{name}, call {turn}, gradient of {key}")
-        assert list(slopes) == gradients(name, given)
+            close(np.asarray(slopes[key]), value, rtol=1e-3, atol=1e-4, title=f"{name}, call {turn}, gradient of {key}")
+        assert list(slopes) == gradients(name, arrays)
 
 
-@pytest.mark.parametrize(("name", "given", "options", "text"), CASES, ids=IDS)
-def test_autograd_calls_have_their_own_values(gpu, name, given, options, text):
+@pytest.mark.parametrize(("name", "arrays", "options", "text"), CASES, ids=IDS)
+def test_autograd_calls_have_their_own_values(gpu, name, arrays, options, text):
     """As torch calls them: a forward that keeps what its backward needs, other calls between, and a backward, five times. The arrays
     are ours, as torch has none on the stand-in's GPU."""
     torch = pytest.importorskip("torch")
@@ -77,10 +77,10 @@ def test_autograd_calls_have_their_own_values(gpu, name, given, options, text):
 
     op = getattr(ops, name)
     for turn in range(5):
-        values = {key: value.astype(np.float32) for key, value in changed(given, turn).items()}
-        other = {key: value.astype(np.float32) for key, value in changed(given, turn + 1).items()}
+        values = {key: value.astype(np.float32) for key, value in changed(arrays, turn).items()}
+        other = {key: value.astype(np.float32) for key, value in changed(arrays, turn + 1).items()}
         inputs, all_options = op.bind(**there(gpu, values), **options)
-        asked = [key in gradients(name, given) for key in op.inputs]
+        asked = [key in gradients(name, arrays) for key in op.inputs]
         ctx = SimpleNamespace(needs_input_grad=[False, False, *asked])
         ctx.save_for_backward = lambda *saved, ctx=ctx: setattr(ctx, "saved_tensors", saved)
         result = Differentiable.forward(ctx, op, all_options, *inputs)
@@ -94,9 +94,9 @@ def test_autograd_calls_have_their_own_values(gpu, name, given, options, text):
             for key, slope, value in zip(op.inputs, slopes, slopes_of(op, grad, values, options), strict=True):
                 if value is not None:
                     close(
-                        np.asarray(slope), value, rtol=1e-3, atol=1e-4, what=f"{name}, call {turn}, gradient of {key}"
+                        np.asarray(slope), value, rtol=1e-3, atol=1e-4, title=f"{name}, call {turn}, gradient of {key}"
                     )
-        close(np.asarray(result), wanted, rtol=1e-4, atol=1e-5, what=f"{name}, call {turn}")
+        close(np.asarray(result), wanted, rtol=1e-4, atol=1e-5, title=f"{name}, call {turn}")
 
 
 def test_a_gradient_that_is_made_of_the_result(gpu):
@@ -109,7 +109,7 @@ def test_a_gradient_that_is_made_of_the_result(gpu):
         if turn == 3:  # the forward was played, and the backward runs
             call.tapes = {True: call.tapes[True]}
         slope = call.backward(gpu.table(grad, np.float32), [True])[0]
-        close(np.asarray(slope), grad * (1 - np.tanh(x) ** 2), rtol=1e-5, atol=1e-6, what=f"call {turn}")
+        close(np.asarray(slope), grad * (1 - np.tanh(x) ** 2), rtol=1e-5, atol=1e-6, title=f"call {turn}")
         call.close()
     assert recorded()
 
@@ -119,8 +119,8 @@ def describe_tanh(x):
 
 
 def slopes_of(op, grad, values, options):
-    found = op.backward(grad, **values, **options)
-    return [found.get(key) for key in op.inputs]
+    grads = op.backward(grad, **values, **options)
+    return [grads.get(key) for key in op.inputs]
 
 
 def test_shapes_in_turn(gpu):
@@ -129,7 +129,7 @@ def test_shapes_in_turn(gpu):
         count = 3 - turn % 2
         x, rois = np.roll(X, turn, 3).astype(np.float32), ROIS[:count].astype(np.float32)
         result = ops.roi_align(*there(gpu, {"x": x, "rois": rois}).values(), (3, 2), 0.5, sampling_ratio=2)
-        close(np.asarray(result), ops.roi_align(x, rois, (3, 2), 0.5, sampling_ratio=2), what=f"call {turn}")
+        close(np.asarray(result), ops.roi_align(x, rois, (3, 2), 0.5, sampling_ratio=2), title=f"call {turn}")
 
 
 def test_a_gradient_after_calls_of_other_values(gpu):
@@ -174,7 +174,7 @@ def test_arrays_of_a_net(gpu):
         result = ops.roi_align(target, gpu.table(rois, np.float32), 3, 0.5, sampling_ratio=2)
         other.fill(target, 7)  # after the operator has read it
         wanted = ops.roi_align(np.where(x < 0, x / 2, x), rois, 3, 0.5, sampling_ratio=2)
-        close(np.asarray(result), wanted, what=f"call {turn}")
+        close(np.asarray(result), wanted, title=f"call {turn}")
 
 
 def test_arguments_that_are_one_array(gpu):
@@ -183,25 +183,25 @@ def test_arguments_that_are_one_array(gpu):
     for pair in ((x, x), (x, 2 - x), (x, x), (x, 3 - x), (x, x)):
         one, other = (gpu.table(a, np.float32) for a in pair)
         result = ops.correlation(one, one if pair[0] is pair[1] else other, kernel_size=3, stride=2, padding=1)
-        close(np.asarray(result), ops.correlation(*pair, kernel_size=3, stride=2, padding=1), what="correlation")
+        close(np.asarray(result), ops.correlation(*pair, kernel_size=3, stride=2, padding=1), title="correlation")
 
 
 def test_options_in_any_order():
     """The key of a call has its options by name: swapped numbers are other calls."""
     maps = RNG.standard_normal((1, 12, 8, 8)).astype(np.float32)
     rois, trans = ROIS[:1].astype(np.float32), np.zeros((1, 2, 2, 2), np.float32)
-    some = {"spatial_scale": 0.5, "pooled_size": 2}
-    first = ops.deformable_psroi_pool(maps, rois, trans, output_dim=3, group_size=2, **some)
+    options = {"spatial_scale": 0.5, "pooled_size": 2}
+    first = ops.deformable_psroi_pool(maps, rois, trans, output_dim=3, group_size=2, **options)
     assert first.shape == (1, 3, 2, 2)
     other = ops.deformable_psroi_pool(
-        maps[:, :4].repeat(3, 1)[:, :12], rois, trans, group_size=1, output_dim=12, **some
+        maps[:, :4].repeat(3, 1)[:, :12], rois, trans, group_size=1, output_dim=12, **options
     )
     assert other.shape == (1, 12, 2, 2)
-    again = ops.deformable_psroi_pool(maps, rois, trans, group_size=2, output_dim=3, **some)
+    again = ops.deformable_psroi_pool(maps, rois, trans, group_size=2, output_dim=3, **options)
     np.testing.assert_array_equal(again, first)
     swapped = {"group_size": 3, "output_dim": 2}
     with pytest.raises(Exception, match="channels"):
-        ops.deformable_psroi_pool(maps, rois, trans, **swapped, **some)
+        ops.deformable_psroi_pool(maps, rois, trans, **swapped, **options)
 
 
 def test_what_is_not_launches_alone_is_not_recorded(gpu):

@@ -14,8 +14,8 @@ torch = pytest.importorskip("torch", reason="torch is not installed")
 pytestmark = pytest.mark.filterwarnings("default")  # torch's own warnings
 
 
-def tensors(name: str, given: dict) -> dict:
-    return {n: torch.tensor(a, requires_grad=n in gradients(name, given)) for n, a in given.items()}
+def tensors(name: str, inputs: dict) -> dict:
+    return {n: torch.tensor(a, requires_grad=n in gradients(name, inputs)) for n, a in inputs.items()}
 
 
 def listed(options: dict) -> dict:
@@ -30,16 +30,16 @@ def ours():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "given", "options", "text"), CASES, ids=IDS)
-def test_opcheck(ours, name, given, options, text):
-    result = torch.library.opcheck(getattr(torch.ops.boxpresso, name), (), {**tensors(name, given), **listed(options)})
+@pytest.mark.parametrize(("name", "inputs", "options", "text"), CASES, ids=IDS)
+def test_opcheck(ours, name, inputs, options, text):
+    result = torch.library.opcheck(getattr(torch.ops.boxpresso, name), (), {**tensors(name, inputs), **listed(options)})
     assert set(result.values()) == {"SUCCESS"}
 
 
 @pytest.mark.parametrize("name", ["roi_align", "deform_conv2d"])
 def test_opcheck_of_two(ours, name):
-    _, given, options, _ = next(case for case in CASES if case[0] == name)
-    result = torch.library.opcheck(getattr(torch.ops.boxpresso, name), (), {**tensors(name, given), **listed(options)})
+    _, inputs, options, _ = next(case for case in CASES if case[0] == name)
+    result = torch.library.opcheck(getattr(torch.ops.boxpresso, name), (), {**tensors(name, inputs), **listed(options)})
     assert set(result.values()) == {"SUCCESS"}
 
 
@@ -71,23 +71,23 @@ def test_no_operator_is_part_of_a_cuda_graph_of_torchs(ours):
     assert unsafe == ["boxpresso.roi_align.default", "boxpresso.roi_align_backward.default"]
 
 
-@pytest.mark.parametrize(("name", "given", "options", "text"), CASES, ids=IDS)
-def test_results_and_gradients(ours, name, given, options, text):
+@pytest.mark.parametrize(("name", "inputs", "options", "text"), CASES, ids=IDS)
+def test_results_and_gradients(ours, name, inputs, options, text):
     """Those of boxpresso.ops, bit for bit."""
-    arrays = tensors(name, given)
+    arrays = tensors(name, inputs)
     result = getattr(torch.ops.boxpresso, name)(**arrays, **options)
-    assert np.array_equal(result.detach().numpy(), getattr(ops, name)(**given, **options))
+    assert np.array_equal(result.detach().numpy(), getattr(ops, name)(**inputs, **options))
     grad = np.random.default_rng(1).standard_normal(result.shape)
     (result * torch.tensor(grad)).sum().backward()
-    for key, value in getattr(ops, name).backward(grad, **given, **options).items():
+    for key, value in getattr(ops, name).backward(grad, **inputs, **options).items():
         assert np.array_equal(arrays[key].grad.numpy(), value), key
 
 
-@pytest.mark.parametrize(("name", "given", "options", "text"), IMAGES, ids=[case[0] for case in IMAGES])
-def test_shapes_without_data(ours, name, given, options, text):
+@pytest.mark.parametrize(("name", "inputs", "options", "text"), IMAGES, ids=[case[0] for case in IMAGES])
+def test_shapes_without_data(ours, name, inputs, options, text):
     """Shape, dtype and steps in memory are those of the real result, for both layouts and both formats of memory."""
     for layout in ("NCHW", "NHWC", "channels_last"):
-        arrays = {n: torch.tensor(a, dtype=torch.float32) for n, a in given.items()}
+        arrays = {n: torch.tensor(a, dtype=torch.float32) for n, a in inputs.items()}
         how = {**listed(options), "layout": "NHWC" if layout == "NHWC" else "NCHW"}
         if layout == "NHWC":
             arrays["x"] = arrays["x"].permute(0, 2, 3, 1).contiguous()
@@ -108,13 +108,13 @@ def test_compile_does_not_break_the_graph(ours):
 
     torch._dynamo.config.capture_dynamic_output_shape_ops = True
     compiled = torch.compile(head, fullgraph=True, backend="aot_eager")
-    loss, kept = compiled(x, rois)
+    loss, chosen = compiled(x, rois)
     loss.backward()
     own, x.grad = x.grad, None
     wanted, order = head(x, rois)
     wanted.backward()
     assert torch.equal(loss, wanted)
-    assert torch.equal(kept, order)
+    assert torch.equal(chosen, order)
     assert torch.equal(own, x.grad)
 
 
@@ -144,16 +144,16 @@ def test_suppression(ours):
     low = rng.uniform(0, 40, (60, 2))
     boxes, scores = np.concatenate([low, low + rng.uniform(1, 20, (60, 2))], 1), rng.uniform(0, 1, 60)
     classes, turned = np.arange(60) % 3, np.concatenate([boxes[:, :2], np.abs(boxes[:, 2:]), boxes[:, :1]], 1)
-    given = [torch.tensor(v) for v in (boxes, scores, classes, turned)]
-    assert ours.nms(*given[:2], 0.3).tolist() == ops.nms(boxes, scores, 0.3).tolist()
-    assert ours.nms(*given[:2], 0.3, 1).tolist() == ops.nms(boxes, scores, 0.3, 1).tolist()
-    assert ours.batched_nms(*given[:3], 0.3).tolist() == ops.batched_nms(boxes, scores, classes, 0.3).tolist()
-    assert ours.nms_rotated(given[3], given[1], 0.3).tolist() == ops.nms_rotated(turned, scores, 0.3).tolist()
-    own, (asks, *rest) = torch.ops.boxpresso, (value.clone().requires_grad_() for value in (given[0], *given[1:2]))
-    for kept in (own.nms(*given[:2], 0.3), ours.nms(boxes=asks, scores=rest[0], iou_threshold=0.3)):
-        assert kept.tolist() == ops.nms(boxes, scores, 0.3).tolist()
-        assert not kept.requires_grad
-    for name, inputs in (("batched_nms", given[:3]), ("nms_rotated", [given[3], given[1]])):
+    args = [torch.tensor(v) for v in (boxes, scores, classes, turned)]
+    assert ours.nms(*args[:2], 0.3).tolist() == ops.nms(boxes, scores, 0.3).tolist()
+    assert ours.nms(*args[:2], 0.3, 1).tolist() == ops.nms(boxes, scores, 0.3, 1).tolist()
+    assert ours.batched_nms(*args[:3], 0.3).tolist() == ops.batched_nms(boxes, scores, classes, 0.3).tolist()
+    assert ours.nms_rotated(args[3], args[1], 0.3).tolist() == ops.nms_rotated(turned, scores, 0.3).tolist()
+    own, (asks, *rest) = torch.ops.boxpresso, (value.clone().requires_grad_() for value in (args[0], *args[1:2]))
+    for chosen in (own.nms(*args[:2], 0.3), ours.nms(boxes=asks, scores=rest[0], iou_threshold=0.3)):
+        assert chosen.tolist() == ops.nms(boxes, scores, 0.3).tolist()
+        assert not chosen.requires_grad
+    for name, inputs in (("batched_nms", args[:3]), ("nms_rotated", [args[3], args[1]])):
         assert torch.equal(getattr(own, name)(*inputs, 0.3), getattr(ours, name)(*inputs, 0.3))
 
 

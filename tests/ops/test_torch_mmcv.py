@@ -73,9 +73,9 @@ def mmcv(package, own):
         yield importlib.import_module("mmcv._ext")
 
 
-def slopes(function, *given):
+def slopes(function, *tensors):
     """A result, and the gradients of sum(GRAD * result) in what is given."""
-    values = [value.clone().requires_grad_() for value in given]
+    values = [value.clone().requires_grad_() for value in tensors]
     result = function(*values)
     return [result.detach(), *torch.autograd.grad(result, values, GRAD.reshape(result.shape))]
 
@@ -141,7 +141,7 @@ def test_images(mmcv, own):
     weight, offset = torch.tensor(RNG.standard_normal((4, 8, 3, 3))), torch.tensor(RNG.uniform(-1, 1, (2, 18, 12, 14)))
     mask, bias = torch.tensor(RNG.uniform(0, 1, (2, 9, 12, 14))), torch.tensor(RNG.standard_normal(4))
     grad, empty = torch.tensor(RNG.standard_normal((2, 4, 12, 14))), torch.zeros(0)
-    given = X, offset, weight, bias, mask
+    inputs = X, offset, weight, bias, mask
 
     def reference(*values):
         values = [value.clone().requires_grad_() for value in values]
@@ -151,7 +151,7 @@ def test_images(mmcv, own):
 
     names = ("dW", "dH", "padW", "padH", "dilationW", "dilationH", "group", "deformable_group")
     how = {"kW": 3, "kH": 3, **dict.fromkeys(names, 1), "im2col_step": 2}
-    output, *back = torch.zeros_like(grad), *(torch.zeros_like(value) for value in given)
+    output, *back = torch.zeros_like(grad), *(torch.zeros_like(value) for value in inputs)
     mmcv.deform_conv_forward(X, weight, offset, output, empty, empty, **how)
     mmcv.deform_conv_backward_input(X, offset, grad, back[0], back[1], weight, empty, **how)
     mmcv.deform_conv_backward_parameters(X, offset, grad, back[2], empty, empty, scale=1, **how)
@@ -161,7 +161,7 @@ def test_images(mmcv, own):
     mmcv.modulated_deform_conv_forward(X, weight, bias, empty, offset, mask, output, empty, **how)
     ordered = back[0], back[2], back[3], back[1], back[4]
     mmcv.modulated_deform_conv_backward(X, weight, bias, empty, offset, mask, empty, *ordered, grad, **how)
-    same(*zip((output, *back), reference(*given)))
+    same(*zip((output, *back), reference(*inputs)))
 
     masks = torch.tensor(RNG.uniform(0, 1, (2, 9, 24, 28)))
     how, wide = (
@@ -172,11 +172,11 @@ def test_images(mmcv, own):
     result = own.carafe(*values, 3, 1, 2)
     wanted = torch.autograd.grad(result, values, wide)
     for name in ("carafe", "carafe_naive"):
-        output, kept, back = torch.zeros_like(wide), torch.zeros_like(X), [torch.zeros_like(v) for v in (X, masks)]
+        output, features, back = torch.zeros_like(wide), torch.zeros_like(X), [torch.zeros_like(v) for v in (X, masks)]
         spare = [torch.zeros_like(v) for v in (wide, wide, X, masks)]
-        first, middle = ([kept, *spare[:2]], spare) if name == "carafe" else ([], [])
+        first, middle = ([features, *spare[:2]], spare) if name == "carafe" else ([], [])
         getattr(mmcv, f"{name}_forward")(X, masks, *first, output, **how)
-        getattr(mmcv, f"{name}_backward")(wide, kept if first else X, masks, *middle, *back, **how)
+        getattr(mmcv, f"{name}_backward")(wide, features if first else X, masks, *middle, *back, **how)
         same((output, result.detach()), *zip(back, wanted))
 
 
@@ -275,8 +275,8 @@ def test_detectron2(package, own):
         back = torch.ops.detectron2.roi_align_rotated_backward(GRAD, degrees, 0.5, 3, 2, *X.shape, 2)
         result, slope = slopes(lambda x: own.roi_align_rotated(x, radians, (3, 2), 0.5, 2), X)
         same((output.detach(), result), (back, slope), (through, slope))
-        kept = torch.ops.detectron2.nms_rotated(degrees[:, 1:], scores, 0.2)
-        assert torch.equal(kept, own.nms_rotated(radians[:, 1:].contiguous(), scores, 0.2, False))
+        chosen = torch.ops.detectron2.nms_rotated(degrees[:, 1:], scores, 0.2)
+        assert torch.equal(chosen, own.nms_rotated(radians[:, 1:].contiguous(), scores, 0.2, False))
         ious = torch.ops.detectron2.box_iou_rotated(degrees[:, 1:], degrees[:, 1:])
         same((ious.diagonal(), torch.ones(6, dtype=ious.dtype)))
     assert "torchvision" not in own.replaced

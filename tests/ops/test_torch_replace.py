@@ -48,9 +48,9 @@ def torchvision():
     return torchvision
 
 
-def gradients(function, given, options) -> list:
+def gradients(function, inputs, options) -> list:
     """The result, and the gradient of its squares in each argument but the regions."""
-    values = [value.clone().requires_grad_(value is not ROIS) for value in given]
+    values = [value.clone().requires_grad_(value is not ROIS) for value in inputs]
     result = function(*values, **options)
     result.pow(2).sum().backward()
     return [result.detach(), *(value.grad for value in values if value.grad is not None)]
@@ -68,22 +68,22 @@ def test_names(own):
         own.replace("torchvison")
 
 
-@pytest.mark.parametrize(("name", "given", "options"), CALLS, ids=[f"{i}-{c[0]}" for i, c in enumerate(CALLS)])
-def test_as_torchvision_itself(own, torchvision, name, given, options):
+@pytest.mark.parametrize(("name", "inputs", "options"), CALLS, ids=[f"{i}-{c[0]}" for i, c in enumerate(CALLS)])
+def test_as_torchvision_itself(own, torchvision, name, inputs, options):
     function = getattr(torchvision.ops, name)
-    theirs = gradients(function, given, options)
+    theirs = gradients(function, inputs, options)
     with own.replacing("torchvision"):
-        ours = gradients(function, given, options)
-        x = given[0].clone().requires_grad_()
-        (slope,) = torch.autograd.grad(function(x, *given[1:], **options).pow(2).sum(), x, create_graph=True)
+        ours = gradients(function, inputs, options)
+        x = inputs[0].clone().requires_grad_()
+        (slope,) = torch.autograd.grad(function(x, *inputs[1:], **options).pow(2).sum(), x, create_graph=True)
         slope.pow(2).sum().backward()  # which torchvision refuses
         assert x.grad.abs().max() > 0
         with torch.inference_mode():
-            assert torch.equal(function(*given, **options), ours[0])
+            assert torch.equal(function(*inputs, **options), ours[0])
     for one, other in zip(ours, theirs, strict=True):
         assert torch.allclose(one, other, rtol=1e-6, atol=1e-7)
     assert all(
-        torch.equal(a, b) for a, b in zip(gradients(function, given, options), theirs)
+        torch.equal(a, b) for a, b in zip(gradients(function, inputs, options), theirs)
     )  # torchvision's own again
 
 
@@ -91,11 +91,11 @@ def test_models_and_errors_of_torchvision(own, torchvision):
     boxes = [torch.tensor([[0.0, 0, 20, 20], [5, 5, 90, 80]])]
     maps = {"0": torch.rand(1, 2, 32, 32), "1": torch.rand(1, 2, 16, 16)}
     pool = torchvision.ops.MultiScaleRoIAlign(["0", "1"], 3, 2)
-    theirs, kept = pool(maps, boxes, [(128, 128)]), torchvision.ops.nms(boxes[0], torch.tensor([0.5, 0.6]), 0.01)
+    theirs, chosen = pool(maps, boxes, [(128, 128)]), torchvision.ops.nms(boxes[0], torch.tensor([0.5, 0.6]), 0.01)
     with own.replacing("torchvision"):
         own.replace("torchvision")  # again: nothing
         assert torch.allclose(pool(maps, boxes, [(128, 128)]), theirs, atol=1e-5)
-        assert torch.equal(torchvision.ops.nms(boxes[0], torch.tensor([0.5, 0.6]), 0.01), kept)
+        assert torch.equal(torchvision.ops.nms(boxes[0], torch.tensor([0.5, 0.6]), 0.01), chosen)
         with pytest.raises(RuntimeError, match=r"mask\.shape\[1\] is not valid"):
             torchvision.ops.deform_conv2d(X, TAPS, WEIGHT, padding=1, mask=MASK[:, :3])
         with pytest.raises(RuntimeError, match="as high as wide"):

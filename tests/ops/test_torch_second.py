@@ -71,9 +71,9 @@ CASES = [
 IDS = [f"{i}-{case[0]}" for i, case in enumerate(CASES)]
 
 
-def as_function(op, given: dict, options: dict, names: tuple):
+def as_function(op, inputs: dict, options: dict, names: tuple):
     """`op` as a function of the arrays of those names, and these."""
-    fixed = {name: torch.tensor(value) for name, value in given.items()}
+    fixed = {name: torch.tensor(value) for name, value in inputs.items()}
 
     def function(*values):
         arrays = {**fixed, **dict(zip(names, values))}
@@ -88,31 +88,31 @@ def test_every_operator_has_a_case():
     assert {case[0] for case in CASES} == set(ops.OPERATORS)
 
 
-@pytest.mark.parametrize(("name", "given", "options", "names"), CASES, ids=IDS)
-def test_gradgradcheck(name, given, options, names):
+@pytest.mark.parametrize(("name", "inputs", "options", "names"), CASES, ids=IDS)
+def test_gradgradcheck(name, inputs, options, names):
     from boxpresso.ops import torch as ours
 
-    function, values = as_function(getattr(ours, name), given, options, names)
+    function, values = as_function(getattr(ours, name), inputs, options, names)
     values = [value.requires_grad_() for value in values]
     torch.manual_seed(0)
     assert torch.autograd.gradgradcheck(function, values, fast_mode=True)
 
 
-@pytest.mark.parametrize(("name", "given", "options", "names"), CASES, ids=IDS)
-def test_forms(name, given, options, names):
+@pytest.mark.parametrize(("name", "arrays", "options", "names"), CASES, ids=IDS)
+def test_forms(name, arrays, options, names):
     """What second derivatives come from gives the kernels' results and gradients."""
     from boxpresso.ops import forms
 
     op = getattr(ops, name)
     if name not in forms.FORMS:
         pytest.skip("it is linear in each of its inputs: its second derivatives need no form")
-    inputs, rest = op.bind(**{n: torch.tensor(v, requires_grad=n in names) for n, v in given.items()}, **options)
+    inputs, rest = op.bind(**{n: torch.tensor(v, requires_grad=n in names) for n, v in arrays.items()}, **options)
     result = forms.compute(name, op.inputs, inputs, rest)
-    wanted = op(**given, **options)
+    wanted = op(**arrays, **options)
     assert np.allclose(result.detach().numpy(), wanted, rtol=1e-9, atol=1e-9)
     grad = np.random.default_rng(1).standard_normal(wanted.shape)
     result.backward(torch.tensor(grad))
-    for key, value in op.backward(grad, **given, **options, wanted=names).items():
+    for key, value in op.backward(grad, **arrays, **options, wanted=names).items():
         assert np.allclose(inputs[op.inputs.index(key)].grad.numpy(), value, rtol=1e-8, atol=1e-8), key
 
 
@@ -121,8 +121,8 @@ def test_a_derivative_of_third_order(name):
     """Through an operator that is linear in its image by the kernels, and through places by the form."""
     from boxpresso.ops import torch as ours
 
-    _, given, options, names = next(case for case in CASES if case[0] == name)
-    function, values = as_function(getattr(ours, name), given, options, names)
+    _, arrays, options, names = next(case for case in CASES if case[0] == name)
+    function, values = as_function(getattr(ours, name), arrays, options, names)
     values = [value.requires_grad_() for value in values]
 
     def second(*inputs):
@@ -157,12 +157,12 @@ def test_images_with_channels_last_and_in_16_bits():
 FEW = [case for case in CASES if case[0] in ("roi_align", "roi_pool", "deform_conv2d", "multi_scale_deformable_attn")]
 
 
-@pytest.mark.parametrize(("name", "given", "options", "names"), CASES, ids=IDS)
-def test_forward_mode(name, given, options, names):
+@pytest.mark.parametrize(("name", "inputs", "options", "names"), CASES, ids=IDS)
+def test_forward_mode(name, inputs, options, names):
     """torch.func.jvp against the gradient: sum(grad * jvp) is the sum of direction * gradient over the inputs."""
     from boxpresso.ops import torch as ours
 
-    function, values = as_function(getattr(ours, name), given, options, names)
+    function, values = as_function(getattr(ours, name), inputs, options, names)
     rng = np.random.default_rng(2)
     directions = [torch.tensor(rng.standard_normal(value.shape)) for value in values]
     result, along = torch.func.jvp(function, tuple(values), tuple(directions))
@@ -174,13 +174,13 @@ def test_forward_mode(name, given, options, names):
 
 
 @pytest.mark.parametrize(
-    ("name", "given", "options", "names"), FEW, ids=[f"{i}-{case[0]}" for i, case in enumerate(FEW)]
+    ("name", "inputs", "options", "names"), FEW, ids=[f"{i}-{case[0]}" for i, case in enumerate(FEW)]
 )
-def test_transforms(name, given, options, names):
+def test_transforms(name, inputs, options, names):
     """vmap is a loop; a Hessian is the same by reverse over reverse and forward over reverse, alone and under vmap."""
     from boxpresso.ops import torch as ours
 
-    function, values = as_function(getattr(ours, name), given, options, names)
+    function, values = as_function(getattr(ours, name), inputs, options, names)
     batch = [torch.stack([value, value.flip(0), value * 0.75]) for value in values]
     assert torch.equal(torch.vmap(function)(*batch), torch.stack([function(*one) for one in zip(*batch)]))
     axes = (0, *(None for _ in names[1:]))

@@ -143,11 +143,11 @@ def sizes(net: NetParameter, phase: str, path: Path) -> Iterator[tuple[str, Shap
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                given = read_net(other)
+                other_net = read_net(other)
         except BoxpressoError:
             continue
-        shapes = {name: shape for name, shape in inputs(given).items() if name in tops}
-        shared = own & {layer.name for layer in given.layer if layer.bottom}
+        shapes = {name: shape for name, shape in inputs(other_net).items() if name in tops}
+        shared = own & {layer.name for layer in other_net.layer if layer.bottom}
         if shapes and 2 * len(shared) >= len(own):
             near.append((len(shared), other.name, shapes))
     for _, name, shapes in sorted(near, key=lambda each: -each[0]):
@@ -206,9 +206,9 @@ def same_file(named: str, solver: Path, net: str) -> int:
     >>> same_file("net.prototxt", Path("b/solver.prototxt"), "models/a/net.prototxt")
     0
     """
-    given, own = Path(named.replace("\\", "/")).parts, Path(net).parts
+    theirs, own = Path(named.replace("\\", "/")).parts, Path(net).parts
     count = 0
-    while count < min(len(given), len(own)) and given[-1 - count] == own[-1 - count]:
+    while count < min(len(theirs), len(own)) and theirs[-1 - count] == own[-1 - count]:
         count += 1
     beside = solver.parent == Path(net).parent
     return count if count > 1 or (count and (beside or len(own) == 1)) else 0
@@ -230,14 +230,14 @@ def states(files: Path, net: str, phase: str) -> list[survey.State]:
         of_net = same_file(solver.net, inside, net) if solver.net else 0
         if phase == "TRAIN":
             fits = max(of_net, same_file(solver.train_net, inside, net) if solver.train_net else 0)
-            given = [solver.train_state] if solver.HasField("train_state") else []
+            chosen = [solver.train_state] if solver.HasField("train_state") else []
         else:
             tests = [same_file(name, inside, net) for name in solver.test_net]
             fits = max([of_net, *tests])
             own = range(len(solver.test_state))
-            given = [solver.test_state[i] for i in own if (fits == tests[i] if i < len(tests) else fits == of_net)]
-        if fits and given:
-            fitting.append((fits, [survey.State(each.level, tuple(each.stage)) for each in given]))
+            chosen = [solver.test_state[i] for i in own if (fits == tests[i] if i < len(tests) else fits == of_net)]
+        if fits and chosen:
+            fitting.append((fits, [survey.State(each.level, tuple(each.stage)) for each in chosen]))
     best = max((fits for fits, _ in fitting), default=0)
     return list(dict.fromkeys(state for fits, own_states in fitting if fits == best for state in own_states))
 
@@ -318,15 +318,15 @@ def apart(path: Path, files: Path) -> Iterator[tuple[str, str, str]]:
         os._exit(0)
     os.close(writer)
     with os.fdopen(reader) as lines:
-        told = [json.loads(line) for line in lines]
+        said = [json.loads(line) for line in lines]
     os.waitpid(child, 0)
-    if not told or told[0][0] in ("READ", "OTHER"):
+    if not said or said[0][0] in ("READ", "OTHER"):
         yield from (
-            [("READ", "unread", "ended while it was read")] if not told else [] if told[0][0] == "OTHER" else told
+            [("READ", "unread", "ended while it was read")] if not said else [] if said[0][0] == "OTHER" else said
         )
         return
-    ended = {phase: (outcome, reason) for phase, outcome, reason in told[1:]}
-    for phase in told[0]:
+    ended = {phase: (outcome, reason) for phase, outcome, reason in said[1:]}
+    for phase in said[0]:
         yield (phase, *ended.get(phase, ("stopped", "ended without a word: memory or a signal")))
 
 

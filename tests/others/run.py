@@ -132,15 +132,15 @@ def export(project: Path, work: Path) -> tuple[Path, str]:
 
 def scripts(project: Path, most: int, like: str) -> list[Path]:
     """The scripts of a project that make a net with pycaffe, those nearest its top first."""
-    found = []
+    paths = []
     for path in project.rglob("*.py"):
         inside = str(path.relative_to(project))
         if COPIES.search(inside) or like not in inside or path.stat().st_size > 1 << 20:
             continue
         text = path.read_text(encoding="utf-8", errors="replace")
         if IMPORTS.search(text) and NETS.search(text):
-            found.append(path)
-    return sorted(found, key=lambda path: (len(path.parts), str(path)))[:most]
+            paths.append(path)
+    return sorted(paths, key=lambda path: (len(path.parts), str(path)))[:most]
 
 
 def stub(path: Path, script: Path) -> bool:
@@ -199,9 +199,9 @@ def weights(path: Path, script: Path, of: Path | None = None) -> bool:
 
 def wanted(text: str, script: Path, folder: Path) -> list[str] | None:
     """Arguments for a script that says that it needs some: by its argparse, or by place; None where it does not say so."""
-    for part, given in ARGUMENTS.items():
+    for part, arguments in ARGUMENTS.items():
         if part in str(script) and ("IndexError" in text or "arguments are required" in text):
-            return given
+            return arguments
     named = re.search(r"the following arguments are required: (.+)", text)
     if named is None:
         return None
@@ -254,9 +254,9 @@ def run(script: Path, work: Path, seconds: int = SECONDS) -> Result:
         except subprocess.TimeoutExpired:
             return Result(inside, "ran on", f"still running after {seconds} s", made)
         if ended.returncode == 0:
-            told = re.search(r"ended after \d+ iterations.*", ended.stdout)
+            match = re.search(r"ended after \d+ iterations.*", ended.stdout)
             return Result(
-                inside, "ended", told[0] if told else (ended.stdout.strip().splitlines() or [""])[-1][:80], made
+                inside, "ended", match[0] if match else (ended.stdout.strip().splitlines() or [""])[-1][:80], made
             )
         needs = wanted(ended.stderr + ended.stdout, script, root) if len(command) == 3 else None
         if needs is not None:
@@ -286,8 +286,8 @@ def run(script: Path, work: Path, seconds: int = SECONDS) -> Result:
 def whose(result: Result) -> str:
     """The reason, with the word "theirs" before one that is not ours to mend."""
     for pattern, words in THEIRS:
-        if found := re.search(pattern, result.reason):
-            return "theirs: " + words.format(*found.groups())
+        if match := re.search(pattern, result.reason):
+            return "theirs: " + words.format(*match.groups())
     return result.reason
 
 

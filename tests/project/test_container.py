@@ -166,7 +166,7 @@ def test_the_server_finds_boxes_in_a_container(inside):
                 f"http://127.0.0.1:{port}/api/detect", picture, {"Content-Type": "image/png"}, method="POST"
             )
             with urllib.request.urlopen(request, timeout=60) as answer:
-                found = json.load(answer)["detections"]
-            assert {each["class_name"] for each in found} == {"circle", "box", "triangle"}
+                detections = json.load(answer)["detections"]
+            assert {each["class_name"] for each in detections} == {"circle", "box", "triangle"}
         finally:
             server.terminate()

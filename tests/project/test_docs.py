@@ -116,7 +116,7 @@ def test_a_broken_link_is_seen(tmp_path):
 
 
 def test_every_page_is_in_one_table_of_contents():
-    found: list[Path] = []
+    listed: list[Path] = []
     for path in PAGES:
         text = path.read_text(encoding="utf-8") if path.suffix != ".ipynb" else ""
         blocks = re.findall(r"(?ms)^```\{toctree\}\n(.*?)^```$|^\.\. toctree::\n((?:\n|   [^\n]*\n)+)", text)
@@ -125,9 +125,9 @@ def test_every_page_is_in_one_table_of_contents():
                 continue
             name = line.strip().split("<")[-1].rstrip(">")
             pages = [path.parent / f"{name}{end}" for end in (".md", ".rst", ".ipynb")]
-            found += [page for page in pages if page in PAGES]
+            listed += [page for page in pages if page in PAGES]
             assert any(page in PAGES for page in pages), f"{path.name} names {name}, which is missing"
-    assert sorted([*found, DOCS / "index.md"]) == PAGES
+    assert sorted([*listed, DOCS / "index.md"]) == PAGES
 
 
 def unknown_options(text: str) -> list[str]:
@@ -291,8 +291,8 @@ def check_fetches_nothing(site: Path) -> None:
     """What a page loads by itself lies in the site: no fonts, styles, scripts or pictures of other hosts."""
     loads = re.compile(r"<(?:script|img|iframe|source|video|audio)\b[^>]*>|<link\b[^>]*>")
     for path in site.rglob("*.html"):
-        for found in loads.findall(path.read_text(encoding="utf-8")):
-            assert not re.search(r"(?:src|href)=\"(?:https?:)?//", found), f"{path.name} loads {found}"
+        for loaded in loads.findall(path.read_text(encoding="utf-8")):
+            assert not re.search(r"(?:src|href)=\"(?:https?:)?//", loaded), f"{path.name} loads {loaded}"
     for path in site.rglob("*.css"):
         assert not re.search(r"(?:url\(|@import)\s*[\"']?(?:https?:)?//", path.read_text(encoding="utf-8")), path
 

@@ -17,8 +17,8 @@ pytest.importorskip("resource", reason="limits of a process are those of a Unix 
 pytest.importorskip("h5py", reason="h5py is not installed (pip install 'boxpresso[train]')")
 
 
-def run(*arguments: str, timeout: float = 300, what: Path = FUZZ) -> str:
-    result = subprocess.run([sys.executable, str(what), *arguments], capture_output=True, text=True, timeout=timeout)
+def run(*arguments: str, timeout: float = 300, script: Path = FUZZ) -> str:
+    result = subprocess.run([sys.executable, str(script), *arguments], capture_output=True, text=True, timeout=timeout)
     assert result.returncode == 0, result.stdout + result.stderr
     return result.stdout
 
@@ -95,7 +95,7 @@ def test_some_scripts_on_random_nets():
     """
     families = (word for name in ("windows", "neurons", "joins", "views") for word in ("--family", name))
     said = run(
-        "--seed", "7", "--cases", "60", "--most", "10", "--minutes", "4", "--shrink", "2", *families, what=SCRIPTS
+        "--seed", "7", "--cases", "60", "--most", "10", "--minutes", "4", "--shrink", "2", *families, script=SCRIPTS
     )
     assert said.rstrip().endswith(" 0 findings"), said
 
@@ -103,7 +103,7 @@ def test_some_scripts_on_random_nets():
 @pytest.mark.slow
 @pytest.mark.parametrize("cases", ["80", pytest.param("250", marks=SWEEP)])
 def test_more_scripts_on_random_nets(cases):
-    said = run("--seed", "8", "--cases", cases, "--minutes", "8", timeout=900, what=SCRIPTS)
+    said = run("--seed", "8", "--cases", cases, "--minutes", "8", timeout=900, script=SCRIPTS)
     assert said.rstrip().endswith(" 0 findings"), said
 
 
@@ -111,13 +111,13 @@ def test_gradients_of_random_nets():
     """Those of inputs and parameters are the slopes of what the layers are defined to do."""
     families = (word for name in ("windows", "neurons", "joins", "views") for word in ("--family", name))
     words = "--seed", "13", "--cases", "40", "--most", "10", "--minutes", "4", "--shrink", "2", "--oracle", "gradient"
-    said = run(*words, *families, what=SCRIPTS)
+    said = run(*words, *families, script=SCRIPTS)
     assert said.rstrip().endswith(" 0 findings"), said
 
 
 def test_layers_at_their_edges():
     """Small nets of a hundred types of layers, with windows, axes and shapes at their edges: values, gradients and exports."""
-    said = run("--seed", "11", "--cases", "200", "--minutes", "4", "--shrink", "2", what=EDGES)
+    said = run("--seed", "11", "--cases", "200", "--minutes", "4", "--shrink", "2", script=EDGES)
     assert said.rstrip().endswith(" 0 findings"), said
     assert " definition same" in said
     assert " gradient same" in said
@@ -126,7 +126,7 @@ def test_layers_at_their_edges():
 @pytest.mark.slow
 @pytest.mark.parametrize("cases", ["300", pytest.param("3000", marks=SWEEP)])
 def test_more_layers_at_their_edges(cases):
-    said = run("--seed", "12", "--cases", cases, "--minutes", "10", "--shrink", "5", timeout=900, what=EDGES)
+    said = run("--seed", "12", "--cases", cases, "--minutes", "10", "--shrink", "5", timeout=900, script=EDGES)
     assert said.rstrip().endswith(" 0 findings"), said
 
 
@@ -134,7 +134,7 @@ def test_more_layers_at_their_edges(cases):
 @pytest.mark.parametrize("cases", ["60", pytest.param("300", marks=SWEEP)])
 def test_more_gradients_of_random_nets(cases):
     words = "--seed", "14", "--cases", cases, "--minutes", "6", "--shrink", "5", "--oracle", "gradient"
-    said = run(*words, timeout=600, what=SCRIPTS)
+    said = run(*words, timeout=600, script=SCRIPTS)
     assert said.rstrip().endswith(" 0 findings"), said
 
 
@@ -180,7 +180,7 @@ def test_random_nets_by_onnxruntime():
         "2",
         *peers,
         *families,
-        what=SCRIPTS,
+        script=SCRIPTS,
     )
     assert said.rstrip().endswith(" 0 findings"), said
 
@@ -191,7 +191,7 @@ def test_random_nets_by_onnxruntime():
 def test_more_random_nets_by_others(peer, cases):
     module = {"opencv": "cv2"}.get(peer, "onnxruntime")
     pytest.importorskip(module, reason=f"{module} is not installed")
-    said = run("--seed", "10", "--cases", cases, "--minutes", "4", "--shrink", "5", "--oracle", peer, what=SCRIPTS)
+    said = run("--seed", "10", "--cases", cases, "--minutes", "4", "--shrink", "5", "--oracle", peer, script=SCRIPTS)
     assert said.rstrip().endswith(" 0 findings"), said
 
 

@@ -327,9 +327,9 @@ def test_a_pytest_with_the_line(tmp_path, workers):
         [sys.executable, *words], env=environment, capture_output=True, text=True, cwd=HERE.parent
     ).stdout
     before, _, after = out.partition("= ERRORS =")
-    told = [line for line in before.splitlines() if line.strip("= ") and "nodes" not in line]
-    assert sorted(told[:-1]) == ["FAILED tests/test_some.py::test_bad", "FAILED tests/test_some.py::test_in_error"]
-    assert re.fullmatch(r"these tests  9 of 9, 2 failed, \d+ s", told[-1])
+    lines = [line for line in before.splitlines() if line.strip("= ") and "nodes" not in line]
+    assert sorted(lines[:-1]) == ["FAILED tests/test_some.py::test_bad", "FAILED tests/test_some.py::test_in_error"]
+    assert re.fullmatch(r"these tests  9 of 9, 2 failed, \d+ s", lines[-1])
     assert re.search(r"^FAILED .*test_some\.py::test_bad", after, re.M)
     assert re.search(r"^1 failed, 2 passed, 5 skipped, 1 error in ", after, re.M)
 

@@ -58,12 +58,12 @@ class Block:
 
 def blocks(text: str) -> list[Block]:
     """The blocks of a page, in order."""
-    found = []
+    blocks = []
     for match in BLOCK.finditer(text):
         line = text.count("\n", 0, match.start("text"))
         body = re.sub(rf"^{match['in']}", "", match["text"], flags=re.M)
-        found.append(Block(match["kind"], body, match["say"] or "", line))
-    return found
+        blocks.append(Block(match["kind"], body, match["say"] or "", line))
+    return blocks
 
 
 def close_enough(wanted: str, said: str) -> bool:
@@ -107,20 +107,20 @@ class Reader:
 
     def follow(self, block: Block) -> None:
         """Does what a block says."""
-        what, _, name = block.say.partition(": ")
+        action, _, name = block.say.partition(": ")
         file = self.folder / name
-        if what == "file":
+        if action == "file":
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(block.text, encoding="utf-8")
-        elif what == "append":
+        elif action == "append":
             file.write_text(file.read_text(encoding="utf-8") + block.text, encoding="utf-8")
-        elif what == "replace":
+        elif action == "replace":
             assert file.read_text(encoding="utf-8").count(block.text) == 1, f"{name} does not have it once"
             self.replaced = name, block.text
-        elif what == "with":
+        elif action == "with":
             old = self.folder / self.replaced[0]
             old.write_text(old.read_text(encoding="utf-8").replace(self.replaced[1], block.text), encoding="utf-8")
-        elif what == "not run":
+        elif action == "not run":
             self.said = ""
         elif block.kind in ("sh", "python"):
             self.run(block)
@@ -199,9 +199,9 @@ def test_page(page, tmp_path):
 @pytest.mark.parametrize("page", PAGES)
 def test_blocks_are_of_a_known_kind(page):
     text = text_of(page)
-    found = blocks(text)
-    assert text.count("```") == 2 * len(found)
-    for block in found:
+    page_blocks = blocks(text)
+    assert text.count("```") == 2 * len(page_blocks)
+    for block in page_blocks:
         assert block.kind in KINDS, f"line {block.line}: {block.kind}"
         assert not block.say or block.say.startswith(SAYS), f"line {block.line}: {block.say}"
         assert block.kind, f"line {block.line}: a block without a language"
@@ -232,10 +232,10 @@ def test_pictures_can_be_drawn_again(tmp_path):
         shown = "".join(text_of(page) for page in PAGES)
         assert {p.name for p in (DOCS / "pictures").glob("roi_align_*")} == set(drawings.PICTURES)
         for name in drawings.PICTURES:
-            kept, drawn = DOCS / "pictures" / name, drawings.draw(name, tmp_path)
+            committed, drawn = DOCS / "pictures" / name, drawings.draw(name, tmp_path)
             assert f"pictures/{name}" in shown
-            assert kept.stat().st_size < 100_000
-            one, other = (np.asarray(Image.open(path).convert("RGB"), np.float64) for path in (kept, drawn))
+            assert committed.stat().st_size < 100_000
+            one, other = (np.asarray(Image.open(path).convert("RGB"), np.float64) for path in (committed, drawn))
             assert abs(np.array(one.shape) - other.shape).max() <= 12, name  # another matplotlib lays text out anew
             if one.shape == other.shape:
                 assert np.abs(one - other).mean() < 4, name
@@ -280,8 +280,8 @@ def test_the_film_can_be_made_again(tmp_path):
 
 def headings(text: str) -> set[str]:
     """The anchors that GitHub gives to the headings of a page."""
-    found = re.findall(r"^#+ (.+)$", text, re.M)
-    return {re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-") for heading in found}
+    titles = re.findall(r"^#+ (.+)$", text, re.M)
+    return {re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-") for heading in titles}
 
 
 def test_the_table_of_preparation_is_that_of_the_known_models():

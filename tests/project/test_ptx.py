@@ -58,10 +58,10 @@ class Kernels:
                     return True
             return False
 
-        def tell(_: bytes, what: bytes, value: int) -> None:
-            counts[what.decode()] = counts.get(what.decode(), 0) + value
+        def tell(_: bytes, counter: bytes, value: int) -> None:
+            counts[counter.decode()] = counts.get(counter.decode(), 0) + value
 
-        driver = Driver(FIND(find), FAIL(lambda what: said.append(what.decode())), TELL(tell) if counting else TELL())
+        driver = Driver(FIND(find), FAIL(lambda text: said.append(text.decode())), TELL(tell) if counting else TELL())
         arguments = (ctypes.c_ulonglong * len(arrays))(*(array.ctypes.data for array in arrays))
         shape = [(ctypes.c_uint * 3)(size, 1, 1) for size in (blocks, threads)]
         if self.library[f"stand_in_grid_{name}"](arguments, *shape, ctypes.byref(driver)):

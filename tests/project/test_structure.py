@@ -138,12 +138,12 @@ def test_no_list_of_layer_types_stands_outside_layers():
 
 def test_nets_and_exports_import_no_family_of_layers():
     """They ask a layer how it runs: `lower`, `lower_gpu`, `lower_last`, `training_chain`."""
-    found = {
+    wrong = {
         (module, target)
         for module, file in MODULES.items() if module[0:1] in (("net",), ("exports",))
         for target in imports(file) if target[:1] == ("layers",) and len(target) > 2 and target[1] != "core"
     }  # fmt: skip
-    assert not found
+    assert not wrong
 
 
 def cycle(graph: dict[tuple[str, ...], list[tuple[str, ...]]]) -> list[tuple[str, ...]]:

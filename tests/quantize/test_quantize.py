@@ -104,16 +104,16 @@ def test_a_net_in_8_bits_is_near(made, tmp_path):
 def test_biases_are_corrected_and_channels_equalised_where_outputs_are_nearer_so(made, tmp_path):
     """And the file keeps by what."""
     model, _, net, _ = made
-    kept = set()
+    choices = set()
     for layer_in_float in ("a", "b", "c", "d", "f"):
         lines: list[str] = []
         scales = quantised(made, float32=[layer_in_float], tell=lines.append)
         (line,) = (line for line in lines if "corrected biases" in line)
         errors = [float(word.strip(",")) for word in line.split() if word[0].isdigit() and word != "8"]
         ways = [(False, False), (True, False), (False, True), (True, True)]
-        kept.add((bool(scales.means), bool(scales.maxima)))
+        choices.add((bool(scales.means), bool(scales.maxima)))
         assert (bool(scales.means), bool(scales.maxima)) == ways[int(np.argmin(errors))]
-    assert len(kept) > 1
+    assert len(choices) > 1
     numbers = {each.name: [[0.5] * blob.shape[1] for blob in tops] for each, tops in zip(net.layers, net.tops)}
     other = replace(scales, means=numbers, maxima=numbers)
     boxpresso.quantize.save(net, other, tmp_path / "int8.caffemodel")
@@ -294,12 +294,12 @@ def test_what_cannot_be_quantised(made, tmp_path):
         "layer 'p' is to stay in float32, but is none of those that can run in 8 bits: a, b, c, d, f",
         float32=["p"],
     )
-    for given, message in (
+    for feed, message in (
         ({"y": xs[0]}, "is of 'y'; the net's are: x"),
         ({"x": xs[0][:, :2]}, r"\(1, 2, 24, 20\) for 'x'"),
     ):
         with pytest.raises(ModelError, match=message):
-            boxpresso.quantize(net, [given])
+            boxpresso.quantize(net, [feed])
     with pytest.raises(ModelError, match="Input layer 'x': its top 'x' has NaN or infinity for picture 2"):
         boxpresso.quantize(net, [{"x": xs[0]}, {"x": np.full_like(xs[0], np.nan)}])
     net.params["c"][1].data[0] = np.inf
@@ -458,8 +458,12 @@ def scene():
     """The detector of examples/shapes, its picture, and what it finds there as labels: (label, corners)."""
     detector = Detector(str(SHAPES / "deploy.prototxt"), str(SHAPES / "shapes.caffemodel"), device="cpu")
     picture = str(SHAPES / "scene.png")
-    found = detector(picture)
-    return detector, picture, [(int(label), *map(float, box)) for label, box in zip(found.labels, found.boxes)]
+    detections = detector(picture)
+    return (
+        detector,
+        picture,
+        [(int(label), *map(float, box)) for label, box in zip(detections.labels, detections.boxes)],
+    )
 
 
 def test_labels_say_what_is_lost(scene):
@@ -473,8 +477,8 @@ def test_labels_say_what_is_lost(scene):
     label, left, top, right, bottom = truth[0]
     more = [*truth, (label, left + 60, top + 60, right + 60, bottom + 60)]
     again = boxpresso.quantize(detector, [picture], truth=[more], speed=False)
-    found = detector(picture, threshold=detector.settings.threshold / 10)
-    assert again.notes["mean_precision"] == pytest.approx(evaluate([found], [more]).mean)
+    detections = detector(picture, threshold=detector.settings.threshold / 10)
+    assert again.notes["mean_precision"] == pytest.approx(evaluate([detections], [more]).mean)
     assert again.notes["mean_precision"] < 1
     # Ranges that are much too wide leave next to nothing: with labels, too, that is lost, and told of each picture.
     net = detector.decoder.nets[0]
@@ -483,8 +487,8 @@ def test_labels_say_what_is_lost(scene):
     )
     worse = Quantizer(net, detector, [picture], "minmax", None, lambda line: None, [truth]).lost(wide)
     net.quantize(wide)
-    found = detector(picture, threshold=detector.settings.threshold / 10)
-    assert worse.value == pytest.approx(1 - evaluate([found], [truth]).mean)
+    detections = detector(picture, threshold=detector.settings.threshold / 10)
+    assert worse.value == pytest.approx(1 - evaluate([detections], [truth]).mean)
     assert worse.value > 0.1
     assert worse.pictures[0] > 0.3
 
@@ -564,7 +568,7 @@ def test_faces_are_found_again(tmp_path):
     assert len(scales.chosen) > len(scales.layers) / 2
     boxpresso.quantize.save(plain.decoder.nets[0], scales, tmp_path / "w.caffemodel")
     narrow = Detector(str(model), str(tmp_path / "w.caffemodel"), device="cpu")
-    found = 0
+    count = 0
     for photo in photos:
         faces, again = plain(photo), narrow(photo)
         for one in faces.boxes[faces.scores >= 0.7]:
@@ -572,8 +576,8 @@ def test_faces_are_found_again(tmp_path):
             shared = np.prod(np.maximum(high - low, 0), 1)
             union = np.prod(one[2:] - one[:2]) + np.prod(again.boxes[:, 2:] - again.boxes[:, :2], 1) - shared
             assert (shared / union).max(initial=0) >= 0.7, photo
-            found += 1
-    assert found > 10
+            count += 1
+    assert count > 10
 
 
 def test_a_cascade_is_refused(made):

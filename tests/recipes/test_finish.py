@@ -192,8 +192,8 @@ def test_stages_have_their_own(tmp_path):
     np.testing.assert_array_equal(
         read_weights(tmp_path / "c.caffemodel")["bbox_pred"].blobs[0], read_weights(before)["bbox_pred"].blobs[0]
     )
-    given = finish(parse_net(STAGES), before, tmp_path / "d.caffemodel", layers=["bbox_pred_2"], stds=[1, 2, 3, 4])
-    assert given[0].stds.tolist() == [1, 2, 3, 4] * 2
+    heads = finish(parse_net(STAGES), before, tmp_path / "d.caffemodel", layers=["bbox_pred_2"], stds=[1, 2, 3, 4])
+    assert heads[0].stds.tolist() == [1, 2, 3, 4] * 2
 
 
 DECODE = """layer { name: "decode" type: "DecodeBBox" bottom: "bbox_pred" bottom: "regions" top: "boxes"
@@ -240,7 +240,7 @@ def test_other_losses_are_left(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("change", "given", "message"),
+    ("change", "options", "message"),
     [
         (("True,", "False,"), {}, "bbox_normalize_targets_precomputed False.*--stds 0.1,0.2,0.3,0.4"),
         (("SmoothL1Loss", "Silence"), {}, "no SmoothL1Loss.*give the train net"),
@@ -256,12 +256,12 @@ def test_other_losses_are_left(tmp_path):
         (("num_output: 8", "num_output: 16"), {}, "does not fit 16 outputs"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_said(change, given, message, tmp_path):
+def test_what_is_wrong_is_said(change, options, message, tmp_path):
     net = INPUTS + targets(f"'num_classes': 2, {TOLD}") + POOLED + dense("bbox_pred", 8) + loss("bbox_pred")
     made = net.replace(*change) if "bias" in str(change) else net
     before = trained(made, tmp_path / "a.caffemodel")
     with pytest.raises(ModelError, match=message):
-        finish(parse_net(net.replace(*change) if change else net), before, tmp_path / "b.caffemodel", **given)
+        finish(parse_net(net.replace(*change) if change else net), before, tmp_path / "b.caffemodel", **options)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["a.caffemodel"]
 
 

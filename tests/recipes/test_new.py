@@ -113,7 +113,7 @@ def test_the_folder_trains_and_detects(format, drawn, capsys, tmp_path):
     words = ["detect", "mine/deploy.prototxt", "mine/w.caffemodel", str(picture), "--no-drawing", "--json"]
     assert main([*words, "--labels", "mine/labelmap.prototxt", "--threshold", "0.02"]) == 0
     (result,) = json.loads(capsys.readouterr().out)
-    assert {found["name"] if "name" in found else found["label"] for found in result["detections"]} <= set(NAMES)
+    assert {row["name"] if "name" in row else row["label"] for row in result["detections"]} <= set(NAMES)
 
 
 def test_three_formats_give_the_same_records(drawn, capsys):
@@ -186,8 +186,8 @@ def weights_of(net: Net, drop: str = "") -> Weights:
 @pytest.mark.parametrize("folded", [False, True], ids=["BatchNorm", "folded"])
 def test_mobilenet_weights_fit_by_name(folded, drawn, capsys, monkeypatch):
     """Both published forms: with BatchNorm, and with it folded into the convolutions."""
-    given = weights_of(Net(ssd.mobile("deploy", 96, task=ssd.Task(classes=21, folded=folded)).to_proto()))
-    monkeypatch.setattr(project, "read_weights", lambda path: given)
+    weights = weights_of(Net(ssd.mobile("deploy", 96, task=ssd.Task(classes=21, folded=folded)).to_proto()))
+    monkeypatch.setattr(project, "read_weights", lambda path: weights)
     words = ("--data", drawn["voc"], "--out", "m", "--size", 96, "--weights", "public.caffemodel", "--batch", 2)
     status, out, _ = new(capsys, *words)
     assert status == 0
@@ -201,7 +201,7 @@ def test_mobilenet_weights_fit_by_name(folded, drawn, capsys, monkeypatch):
     assert not solver.net.copied[0].unused
     assert set(solver.net.copied[0].missing) == {f"{h.feature}_mbox_conf_new" for h in ssd.MOBILENET_300}
     for name in ("conv0", "conv5/dw", "conv13", "conv17_2", "conv11_mbox_loc"):
-        for blob, wanted in zip(solver.net.params[name], given[name].blobs):
+        for blob, wanted in zip(solver.net.params[name], weights[name].blobs):
             np.testing.assert_array_equal(blob.data, wanted)
     assert np.asarray(solver.net.params["conv11_mbox_conf_new"][0].data).std() > 0  # its filler's
 
@@ -286,19 +286,19 @@ def pictures(names: dict[str, list[str]]) -> folders.Pictures:
     ],
 )
 def test_the_split_of_the_folder(there, wanted):
-    given = pictures({split: list("aabbaabb") for split in there})
-    assert folders.choose(given, None, 1).origin.startswith(("its own split: " + wanted, wanted))
+    dataset = pictures({split: list("aabbaabb") for split in there})
+    assert folders.choose(dataset, None, 1).origin.startswith(("its own split: " + wanted, wanted))
 
 
 def test_a_drawn_split_keeps_rare_classes():
-    given = pictures({"": ["rare"] + ["often"] * 30 + ["two"] * 2})
+    dataset = pictures({"": ["rare"] + ["often"] * 30 + ["two"] * 2})
     for seed in range(8):
-        split = folders.choose(given, None, seed)
+        split = folders.choose(dataset, None, seed)
         names = [picture.classes[0] for picture in split.train]
         assert "rare" in names
         assert [picture.classes[0] for picture in split.test].count("two") == 1
         assert len(names) + len(split.test) == 33
-        again = folders.choose(given, None, seed)
+        again = folders.choose(dataset, None, seed)
         assert [p.scene.path for p in again.test] == [p.scene.path for p in split.test]
     named = folders.choose(pictures({"a": ["x"] * 4, "b": ["x"] * 3}), None, 1, "a", "b")
     assert (len(named.train), len(named.test)) == (4, 3)
@@ -312,11 +312,11 @@ def test_yolo_as_ultralytics_and_roboflow_have_it(drawn, capsys, tmp_path):
     for nested in (False, True):
         root = tmp_path / f"y{nested}"
         for split, numbers in (("train", range(12)), ("valid", range(12, 16))):
-            for what, end in (("images", "jpg"), ("labels", "txt")):
-                to = root / split / what if nested else root / what / split
+            for kind, end in (("images", "jpg"), ("labels", "txt")):
+                to = root / split / kind if nested else root / kind / split
                 to.mkdir(parents=True)
                 for i in numbers:
-                    shutil.copy(drawn["yolo"] / what / f"{i:06d}.{end}", to)
+                    shutil.copy(drawn["yolo"] / kind / f"{i:06d}.{end}", to)
         inline = "names: ['circle', 'box', triangle]\n"
         (root / "data.yaml").write_text(
             "nc: 3\n" + (inline if nested else "names:\n  0: circle # a\n  1: box\n  2: triangle\n")
@@ -360,17 +360,17 @@ def test_coco_with_two_files_and_crowds(drawn, capsys, tmp_path):
 
 
 def test_a_class_that_only_the_test_has_is_left_out():
-    given = pictures({"train": ["cat", "dog"], "test": ["cat", "cow"]})
-    for picture in (p for split in given.splits.values() for p in split):
+    dataset = pictures({"train": ["cat", "dog"], "test": ["cat", "cow"]})
+    for picture in (p for split in dataset.splits.values() for p in split):
         picture.scene.corners, picture.scene.difficult = np.array([[1.0, 1, 5, 5]]), [False]
-    split = folders.choose(given, None, 1)
-    assert folders.settle(given, split, []) == ["cat", "dog"]
+    split = folders.choose(dataset, None, 1)
+    assert folders.settle(dataset, split, []) == ["cat", "dog"]
     assert split.dropped == ["cow"]
     assert [picture.scene.labels for picture in (*split.train, *split.test)] == [[1], [2], [1], []]
-    given = pictures({"train": [], "test": ["cow"]})
-    split = folders.Split(given.splits["train"], given.splits["test"], "")
+    dataset = pictures({"train": [], "test": ["cow"]})
+    split = folders.Split(dataset.splits["train"], dataset.splits["test"], "")
     with pytest.raises(DataError, match="no picture to learn from has an object: choose"):
-        folders.settle(given, split, [])
+        folders.settle(dataset, split, [])
 
 
 def test_classes(voc, capsys):

@@ -87,7 +87,7 @@ def rows_of(text: str, table: str) -> list[list[tuple[str, float | None]]]:
     """The cells of a table of the page: text and number."""
     body = re.search(rf'<table class="sortable {table}">.*?<tbody>(.*?)</tbody>', text, re.S)[1]
     cells = [re.findall(r"<td([^>]*)>(.*?)</td>", row, re.S) for row in re.findall(r"<tr[^>]*>(.*?)</tr>", body, re.S)]
-    number = lambda name: (found := re.search(r'data-v="([^"]+)"', name)) and float(found[1])  # noqa: E731
+    number = lambda name: (match := re.search(r'data-v="([^"]+)"', name)) and float(match[1])  # noqa: E731
     return [[(re.sub("<[^>]+>", "", inside), number(name)) for name, inside in row] for row in cells]
 
 
@@ -234,7 +234,7 @@ def scene(boxes: list[tuple[int, ...]], difficult: list[bool] | None = None, pat
 
 def test_faults_by_hand():
     truths = [(1, 0, 0, 40, 40), (1, 60, 60, 100, 100), (2, 0, 60, 30, 100), (2, 60, 0, 100, 20), (1, 42, 0, 55, 10)]
-    found = [
+    detections = [
         (1, 0.95, 0, 0, 40, 40),  # right
         (1, 0.9, 2, 2, 40, 40),  # the same once more
         (1, 0.85, 50, 50, 90, 90),  # too far
@@ -243,7 +243,7 @@ def test_faults_by_hand():
         (2, 0.2, 60, 0, 100, 20),  # right, but below the score
         (1, 0.6, 42, 0, 55, 10),  # difficult: neither
     ]
-    judged = judge_pictures([found], [scene(truths, [False] * 4 + [True])], 0.5, 0.5)
+    judged = judge_pictures([detections], [scene(truths, [False] * 4 + [True])], 0.5, 0.5)
     assert judged.right == 1
     assert [(fault.label, fault.why, fault.weight) for fault in judged.false] == [
         (1, "second", 0.9), (1, "place", 0.85), (1, "class", 0.8), (2, "nothing", 0.7)
@@ -251,8 +251,8 @@ def test_faults_by_hand():
     assert [(fault.label, fault.why) for fault in judged.missed] == [(1, "place"), (2, "class"), (2, "score")]
     assert [fault.weight for fault in judged.missed] == pytest.approx([0.16, 0.12, 0.08])
     assert judged.missed[2].near[1] == 0.2
-    result = evaluate([found], [scene(truths, [False] * 4 + [True])])
-    assert best_score(result.curves)[0] in {row[1] for row in found}
+    result = evaluate([detections], [scene(truths, [False] * 4 + [True])])
+    assert best_score(result.curves)[0] in {row[1] for row in detections}
 
 
 def test_faults_agree_with_the_curves():
@@ -260,14 +260,14 @@ def test_faults_agree_with_the_curves():
     rng = np.random.default_rng(3)
     box = lambda: (*(start := rng.uniform(0, 60, 2)), *(start + rng.uniform(10, 40, 2)))  # noqa: E731
     scenes = [scene([(int(rng.integers(1, 3)), *box()) for _ in range(4)]) for _ in range(20)]
-    found = [
+    detections = [
         [(label, rng.random(), *(corners + rng.normal(0, 4, 4))) for label, corners in zip(each.labels, each.corners)]
         + [(1, rng.random(), *box())]
         for each in scenes
     ]
-    result = evaluate(found, scenes)
+    result = evaluate(detections, scenes)
     score, f1 = best_score(result.curves)
-    judged = judge_pictures(found, scenes, 0.5, score)
+    judged = judge_pictures(detections, scenes, 0.5, score)
     right = sum(int(curve.right[curve.scores >= score].sum()) for curve in result.curves.values())
     wrong = sum(int((~curve.right[curve.scores >= score]).sum()) for curve in result.curves.values())
     assert (judged.right, len(judged.false), len(judged.missed)) == (right, wrong, 80 - right)

@@ -90,8 +90,8 @@ WINDOWS = [
 
 
 def field(text: str, name: str, default: int, axis: str = "h") -> int:
-    found = re.search(rf"\b{name}(?:_size|_{axis})?: (\d+)", text)
-    return int(found[1]) if found else default
+    match = re.search(rf"\b{name}(?:_size|_{axis})?: (\d+)", text)
+    return int(match[1]) if match else default
 
 
 def convolution(x: np.ndarray, weights: np.ndarray, bias: np.ndarray, text: str) -> np.ndarray:

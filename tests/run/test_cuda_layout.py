@@ -68,18 +68,18 @@ def test_chains_give_what_the_layers_give(name, monkeypatch):
     """Two shapes in turn; launches are counted in a replay, convolutions and arrays that are turned in the plan."""
     asked_for(monkeypatch, "NHWC")
     planned, layers = nets(text(name))
-    given = {batch: images(planned, batch) for batch in (1, 3)}
-    wanted = {batch: layers.forward(x=x) for batch, x in given.items()}
+    inputs = {batch: images(planned, batch) for batch in (1, 3)}
+    wanted = {batch: layers.forward(x=x) for batch, x in inputs.items()}
     for turn in range(5):
-        for batch, x in given.items():
+        for batch, x in inputs.items():
             before = stand_in.counts()
             same(planned.forward(x=x), wanted[batch], 2e-5)
             grown = stand_in.since(before)
             if turn == 4:
                 assert (grown["replays"], grown["launches"], grown["library_calls"], grown["captures"]) == (1, 0, 0, 0)
     turns = of_kind(planned, Turn)
-    found = len(of_kind(planned, ConvolveLast)), sum(t.last for t in turns), sum(not t.last for t in turns)
-    assert found == COUNTS[name]
+    counts = len(of_kind(planned, ConvolveLast)), sum(t.last for t in turns), sum(not t.last for t in turns)
+    assert counts == COUNTS[name]
     (chain,) = program_of(planned).describe()["layouts"]
     assert (chain["layout"], chain["why"], chain["ms"]) == ("NHWC", "asked for by BOXPRESSO_GPU_LAYOUT", None)
 
@@ -314,10 +314,10 @@ def test_people_are_told(tmp_path, capsys):
     path = tmp_path / "net.prototxt"
     path.write_text(text("residual"))
     assert main(["info", "--plan", "--device", "cuda", str(path)]) == 0
-    told = capsys.readouterr().out
-    assert "\nlayout: c1 ... all, 7 steps: NHWC, measured: 0.0650 ms, NCHW 0.2600 ms\n" in told
-    assert "\nconvolution, channels last  c1 + c1_b + c1_s + c1_relu" in told
-    assert "graph 0" in told
+    output = capsys.readouterr().out
+    assert "\nlayout: c1 ... all, 7 steps: NHWC, measured: 0.0650 ms, NCHW 0.2600 ms\n" in output
+    assert "\nconvolution, channels last  c1 + c1_b + c1_s + c1_relu" in output
+    assert "graph 0" in output
     assert main(["time", "--plan", "--device", "cuda", "--iterations", "2", str(path)]) == 0
     assert "layout: c1 ... all, 7 steps: NHWC, measured" in capsys.readouterr().out
     assert main(["info", "--device", "cuda", str(path)]) == 1

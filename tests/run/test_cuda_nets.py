@@ -39,14 +39,14 @@ def as_on_the_day(monkeypatch):
 
 def inputs_of(net: Net, turn: int) -> dict[str, np.ndarray]:
     """Other pictures each time."""
-    rng, given = np.random.default_rng(turn), {}
+    rng, inputs = np.random.default_rng(turn), {}
     picture = next(net.blobs[name].shape for name in net.inputs if len(net.blobs[name].shape) == 4)
     for name in net.inputs:
         shape = net.blobs[name].shape
-        given[name] = rng.normal(0, 1, shape).astype(np.float32)
+        inputs[name] = rng.normal(0, 1, shape).astype(np.float32)
         if "info" in name:
-            given[name] = np.array([[*picture[2:], 1, 1, 1, 1][: shape[-1]]], np.float32)
-    return given
+            inputs[name] = np.array([[*picture[2:], 1, 1, 1, 1][: shape[-1]]], np.float32)
+    return inputs
 
 
 def change(nets: tuple[Net, Net], turn: int) -> None:
@@ -60,7 +60,7 @@ def change(nets: tuple[Net, Net], turn: int) -> None:
             net.params[name][i].data[...] = values
 
 
-def alike(actual: np.ndarray, wanted: np.ndarray, what: str) -> None:
+def alike(actual: np.ndarray, wanted: np.ndarray, title: str) -> None:
     """Numbers as those of the CPU. Rows of detections and regions that lie at a threshold may be missing on one side, and those
     after them lie elsewhere: of them nine in ten are to have their like."""
     rows = wanted.reshape(-1, wanted.shape[-1]) if wanted.ndim else wanted
@@ -68,13 +68,13 @@ def alike(actual: np.ndarray, wanted: np.ndarray, what: str) -> None:
         actual, wanted, rtol=1e-3, atol=1e-4 * np.abs(wanted).max(initial=1)
     ):
         return
-    assert wanted.ndim in (2, 4), what
-    assert wanted.shape[-1] in (5, 6, 7, 8), f"{what} differs, and is no list of rows"
+    assert wanted.ndim in (2, 4), title
+    assert wanted.shape[-1] in (5, 6, 7, 8), f"{title} differs, and is no list of rows"
     mine = actual.reshape(-1, actual.shape[-1])
-    assert abs(len(mine) - len(rows)) <= max(1, len(rows) // 10), f"{what}: {len(mine)} rows, wanted {len(rows)}"
+    assert abs(len(mine) - len(rows)) <= max(1, len(rows) // 10), f"{title}: {len(mine)} rows, wanted {len(rows)}"
     scale = np.abs(rows).max(0) + 1e-3
     near = [(np.abs(mine - row) <= 1e-3 * scale).all(1).any() for row in rows]
-    assert np.mean(near) >= 0.9, f"{what}: {np.mean(near):.0%} of the rows have their like"
+    assert np.mean(near) >= 0.9, f"{title}: {np.mean(near):.0%} of the rows have their like"
 
 
 CASES = [*((name, "NCHW", False) for name in NETS), *((name, layout, True) for name in NETS for layout in LAYOUTS)]
@@ -100,11 +100,11 @@ def test_an_example_as_on_the_cpu(name, layout, vendor, as_on_the_day):
     for turn in range(FORWARDS):
         if turn in (1, FORWARDS - 1):  # a plan that has folded it is made anew, and captured from its third forward on
             change(nets, turn)
-        given = inputs_of(cpu, turn)
-        wanted, found = cpu.forward(**given), gpu.forward(**given)
-        assert list(found) == list(wanted)
+        inputs = inputs_of(cpu, turn)
+        wanted, actual = cpu.forward(**inputs), gpu.forward(**inputs)
+        assert list(actual) == list(wanted)
         for key, values in wanted.items():
-            alike(found[key], values, f"{name}, forward {turn}, {key}")
+            alike(actual[key], values, f"{name}, forward {turn}, {key}")
         if turn == FORWARDS - 2:
             said = [program.describe() for program in gpu._runner.describe()]
             assert sum(part["graphs"] for part in said) > 0, said

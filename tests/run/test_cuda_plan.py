@@ -407,11 +407,11 @@ def test_layers_of_labels_are_captured_and_still_refuse_them(kind):
 
     def run(turn: int, labels: list[float]) -> dict:
         count = 2 + turn % 2
-        given = {"x": RNG.normal(size=(count, 3, 4, 4)), "label": np.resize(labels, count)}
+        inputs = {"x": RNG.normal(size=(count, 3, 4, 4)), "label": np.resize(labels, count)}
         before = stand_in.counts()
-        got = net.forward(**given)
+        got = net.forward(**inputs)
         grown = stand_in.since(before)
-        np.testing.assert_allclose(got["told"], plain.forward(**given)["told"], rtol=1e-5)
+        np.testing.assert_allclose(got["told"], plain.forward(**inputs)["told"], rtol=1e-5)
         return grown
 
     for turn in range(9):

@@ -31,11 +31,11 @@ def test_outputs_are_read_after_one_wait(size):
     for turn in range(6):
         x = RNG.standard_normal((1 + turn // 5, size))
         before = stand_in.counts()
-        found, wanted = net.forward(x=x, blobs=["x", "b"]), host.forward(x=x, blobs=["x", "b"])
+        actual, wanted = net.forward(x=x, blobs=["x", "b"]), host.forward(x=x, blobs=["x", "b"])
         grown = stand_in.since(before)
-        assert list(found) == ["c", "d", "e", "x", "b"]
+        assert list(actual) == ["c", "d", "e", "x", "b"]
         for name, value in wanted.items():
-            np.testing.assert_array_equal(found[name], value)
+            np.testing.assert_array_equal(actual[name], value)
             np.testing.assert_array_equal(np.array(net.blobs[name].data), value)
         if size == 6 and turn in (3, 4):
             assert (grown["waits"], grown["to_host"], grown["to_device"]) == (1, 4, 1)
@@ -90,7 +90,7 @@ def test_training_stops_at_what_is_refused(name):
     """With the weights of the step before it: the error comes before the update."""
     solver = solver_of("cuda")
     solver.step(2)
-    kept = [np.array(blob.data) for blob, _, _ in solver.net.learnable]
+    before = [np.array(blob.data) for blob, _, _ in solver.net.learnable]
     blob = solver.net.blobs[name]
     bad = np.zeros(blob.shape)
     bad.flat[3:5] = 1e8
@@ -101,7 +101,7 @@ def test_training_stops_at_what_is_refused(name):
     solver.net.layers[0].forward = lambda bottom, top: spoil()
     with pytest.raises(LayerError, match=r"2\^20 samples a bin|label 1e\+08 at 3 is none of"):
         solver.step(1)
-    for (blob, _, _), values in zip(solver.net.learnable, kept, strict=True):
+    for (blob, _, _), values in zip(solver.net.learnable, before, strict=True):
         np.testing.assert_array_equal(np.array(blob.data), values)
 
 
@@ -116,5 +116,5 @@ def test_sums_of_several_arrays(dtype, device):
         arrays.append((array, float(np.sum(values, dtype=np.float64))))
     for array, _ in arrays[:3] if device != "cpu" else ():
         array.address(True)  # from now on only the GPU has them
-    for some in (arrays, arrays[:1], arrays[1:4], []):
-        assert totals(where, [array for array, _ in some]) == pytest.approx([value for _, value in some])
+    for chosen in (arrays, arrays[:1], arrays[1:4], []):
+        assert totals(where, [array for array, _ in chosen]) == pytest.approx([value for _, value in chosen])

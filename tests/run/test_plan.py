@@ -145,9 +145,9 @@ def test_a_crop_of_all_is_free():
         x = RNG.standard_normal((1, 4, 6, 6)).astype(np.float32)
         for net in (plain, planned):
             net.blobs["size"].reshape(1, 2, height, width)
-        want, found = (net.forward(data=x) for net in (plain, planned))
-        same(want, found)
-        assert found["b"].shape == (1, 3, height, width)
+        want, actual = (net.forward(data=x) for net in (plain, planned))
+        same(want, actual)
+        assert actual["b"].shape == (1, 3, height, width)
 
 
 def test_filters_that_no_cache_holds_are_read_once():
@@ -178,8 +178,8 @@ def test_large_filters_are_multiplied(shape, after):
     wanted = np.einsum("nchw,fc->nfhw", x.astype(np.float64), weights.reshape(300, -1)) + bias[:, None, None]
     slope = 1.0 if not after else 0.0 if "ReLU" in after and "PReLU" not in after else 0.3
     wanted = np.where(wanted < 0, slope * wanted, wanted)
-    found = net.forward(data=x)["f"].reshape(wanted.shape)
-    np.testing.assert_allclose(found, wanted, rtol=0, atol=2e-6 * np.abs(wanted).max())
+    actual = net.forward(data=x)["f"].reshape(wanted.shape)
+    np.testing.assert_allclose(actual, wanted, rtol=0, atol=2e-6 * np.abs(wanted).max())
 
 
 def test_the_maximum_of_2_x_2_places_is_stored_by_the_convolution():
@@ -471,8 +471,8 @@ def test_buffers_on_a_gpu_lie_in_concatenations_of_concatenations():
         words = ["x > a", "x > b", "a b > ab", "x > c", "ab c > all", "all > y", *more]
         uses = [tuple([buffers[name] for name in side.split()] for side in line.split(" > ")) for line in words]
         joins = {2: [part("a", 0), part("b", second)], 4: [part("ab", 0), part("c", 12)]}
-        kept = {id(buffers["x"]), id(buffers["y"])}
-        return Bound(Arena(lambda size: 4096), uses, kept, joins, {id(buffers[name]) for name in tight})
+        outside = {id(buffers["x"]), id(buffers["y"])}
+        return Bound(Arena(lambda size: 4096), uses, outside, joins, {id(buffers[name]) for name in tight})
 
     def at(bound):
         names = {id(buffer): name for name, buffer in buffers.items()}
@@ -502,11 +502,11 @@ def test_buffers_on_a_gpu_take_the_bytes_of_their_type(dtype):
 
     lines = ("x > a", "x > b", "a b > ab", "ab > y")
     uses = [tuple([blobs[name]._data for name in side.split()] for side in line.split(" > ")) for line in lines]
-    kept = {id(blobs[name]._data) for name in "xy"}
+    outside = {id(blobs[name]._data) for name in "xy"}
     size = dtype.itemsize
-    apart = Bound(Arena(lambda size: 4096), uses, kept, {}, ())
+    apart = Bound(Arena(lambda size: 4096), uses, outside, {}, ())
     assert apart.size == 8192 * size
-    joined = Bound(Arena(lambda size: 4096), uses, kept, {2: [part("a", 0), part("b", 1024)]}, ())
+    joined = Bound(Arena(lambda size: 4096), uses, outside, {2: [part("a", 0), part("b", 1024)]}, ())
     assert joined.size == 4096 * size
     places = {id(buffer): int(address) - 4096 for buffer, _, address in joined.buffers}
     assert [places[id(blobs[name]._data)] for name in ("a", "b", "ab")] == [0, 1024 * size, 0]

@@ -30,9 +30,9 @@ def test_regions_that_two_layers_read(device):
     plain, planned = (Net(parse_net(text), device=device, optimize=optimize) for optimize in (False, True))
     counts = []
     for _ in range(4):
-        given = dict(scores=rng.random((1, 2, 4, 4)), offsets=rng.normal(0, 1, (1, 4, 4, 4)), info=[[64, 64, 1]],
+        inputs = dict(scores=rng.random((1, 2, 4, 4)), offsets=rng.normal(0, 1, (1, 4, 4, 4)), info=[[64, 64, 1]],
                      maps=rng.normal(size=(1, 8, 4, 4)))  # fmt: skip
-        expected, made = plain.forward(("rois",), **given), planned.forward(("rois",), **given)
+        expected, made = plain.forward(("rois",), **inputs), planned.forward(("rois",), **inputs)
         counts.append(len(expected["rois"]))
         for name, values in expected.items():
             np.testing.assert_allclose(made[name], values, rtol=1e-5, atol=1e-6)
@@ -70,10 +70,10 @@ def test_layers_that_choose_rows_do_not_run_what_is_before_them_again(device):
         sides = np.array([2, 4, 8, 10, 12, 14, 16, 18, 20.0])
         for i in range(4):
             extent = np.roll(sides, i) + 2 * i
-            given = dict(maps=np.random.default_rng(i).normal(size=(1, 8, 8, 8)),
+            inputs = dict(maps=np.random.default_rng(i).normal(size=(1, 8, 8, 8)),
                          rois=np.stack([0 * sides, 0 * sides, 0 * sides, extent - 1, extent - 1], 1))  # fmt: skip
-            expected, before = plain.forward(**given)["all"], Counting.times
-            made = planned.forward(**given)["all"]
+            expected, before = plain.forward(**inputs)["all"], Counting.times
+            made = planned.forward(**inputs)["all"]
             assert Counting.times == before + 1
             np.testing.assert_allclose(made, expected, rtol=1e-5, atol=1e-6)
             assert len(expected) > len(sides)
@@ -108,13 +108,13 @@ def test_what_chooses_is_launched_in_the_chain(head, monkeypatch):
     plain, planned = (Net(parse_net(text), device="cpu", optimize=optimize, seed=1) for optimize in (False, True))
     rng, counts = np.random.default_rng(3), []
     for turn, size in enumerate([6, 6, 6, 6, 9, 9, 6, 6, 9, 12, 6]):
-        given = dict(x=rng.normal(0, 2 * (turn % 3), (1, 3, size, size)), info=[[16 * size, 16 * size, 1]])
+        inputs = dict(x=rng.normal(0, 2 * (turn % 3), (1, 3, size, size)), info=[[16 * size, 16 * size, 1]])
         if head == "yolo":
-            given.pop("info")
+            inputs.pop("info")
         for net in (plain, planned):
             net.blobs["x"].reshape(1, 3, size, size)
             net.reshape()
-        expected, made = plain.forward(("found",), **given), planned.forward(("found",), **given)
+        expected, made = plain.forward(("found",), **inputs), planned.forward(("found",), **inputs)
         counts.append(len(expected["twice"].reshape(-1, expected["twice"].shape[-1])))
         for name, values in expected.items():
             np.testing.assert_allclose(made[name], values, rtol=1e-5, atol=1e-5)
@@ -133,23 +133,23 @@ def test_what_a_chain_cannot_compute_runs_by_itself():
     text += 'layer { name: "found" type: "FrcnnOutput" bottom: "p" bottom: "o" bottom: "r" bottom: "i" top: "found" }'
     rng = np.random.default_rng(4)
     low = rng.uniform(0, 60, (20, 2))
-    given = dict(
+    inputs = dict(
         p=rng.random((20, 3)), o=rng.normal(0, 0.1, (20, 12)), r=np.c_[0 * low[:, :1], low, low + 20], i=[[90, 90]]
     )
     plain, planned = (Net(parse_net(text), device="cpu", optimize=optimize) for optimize in (False, True))
     for _ in range(2):
-        np.testing.assert_array_equal(planned.forward(**given)["found"], plain.forward(**given)["found"])
+        np.testing.assert_array_equal(planned.forward(**inputs)["found"], plain.forward(**inputs)["found"])
 
 
-@pytest.mark.parametrize("kept", ["", "keep_top_k: 2"])
-def test_what_chooses_forgets_the_shapes_between(kept):
+@pytest.mark.parametrize("keep_top_k", ["", "keep_top_k: 2"])
+def test_what_chooses_forgets_the_shapes_between(keep_top_k):
     """A program of earlier shapes comes again after one of others that can have as many rows; without a detection each image
     has one row."""
     text = """layer { name: "x" type: "Input" top: "loc" top: "conf" top: "prior"
             input_param { shape { dim: 2 dim: 12 } shape { dim: 2 dim: 6 } shape { dim: 1 dim: 2 dim: 12 } } }
         layer { name: "r" type: "ReLU" bottom: "conf" top: "scores" }
         layer { name: "found" type: "DetectionOutput" bottom: "loc" bottom: "scores" bottom: "prior" top: "found"
-            detection_output_param { num_classes: 2 confidence_threshold: 0.5 KEPT } }""".replace("KEPT", kept)
+            detection_output_param { num_classes: 2 confidence_threshold: 0.5 KEPT } }""".replace("KEPT", keep_top_k)
     rng, net = np.random.default_rng(0), Net(parse_net(text), device="cpu")
     for images, priors, least in (
         (2, 3, 0),
@@ -161,10 +161,10 @@ def test_what_chooses_forgets_the_shapes_between(kept):
         (6, 1, 0),
         (2, 3, 0),
     ):
-        given = {
+        inputs = {
             "loc": rng.normal(size=(images, 4 * priors)),
             "conf": least + rng.random((images, 2 * priors)) / 2,
             "prior": np.stack([np.tile([0.1, 0.2, 0.5, 0.7], priors), np.full(4 * priors, 0.1)])[None],
         }
         plain = Net(parse_net(text), device="cpu", optimize=False)
-        np.testing.assert_array_equal(net.forward(**given)["found"], plain.forward(**given)["found"])
+        np.testing.assert_array_equal(net.forward(**inputs)["found"], plain.forward(**inputs)["found"])

@@ -18,7 +18,7 @@ def text(norm: str, scale: str, relu: str, *, more: str = "", slope: float = 0, 
     """A convolution, the chain, and a convolution, under a squared loss."""
     names = ["c"]
     lines = []
-    for kind, where, given in (
+    for kind, where, fields in (
         ("BatchNorm", norm, f"batch_norm_param {{ eps: 1e-4 {field} }}"),
         (
             "Scale",
@@ -31,7 +31,7 @@ def text(norm: str, scale: str, relu: str, *, more: str = "", slope: float = 0, 
             continue
         top = names[-1] if where == SAME else kind[0].lower()
         lines.append(
-            f'layer {{ name: "{kind}" type: "{kind}" bottom: "{names[-1]}" top: "{top}" {given} {more if kind == "Scale" else ""} }}'
+            f'layer {{ name: "{kind}" type: "{kind}" bottom: "{names[-1]}" top: "{top}" {fields} {more if kind == "Scale" else ""} }}'
         )
         names.append(top)
     convolution = "convolution_param { num_output: 4 kernel_size: 1 weight_filler { type: 'msra' } }"
@@ -59,12 +59,12 @@ def run(net: Net, scale: float = 1) -> None:
     net.backward()
 
 
-def close(ours: object, expected: object, dtype: type = np.float64, what: str = "", largest: float = 0) -> None:
+def close(ours: object, expected: object, dtype: type = np.float64, title: str = "", largest: float = 0) -> None:
     """Equal within rounding of the largest number, here or, by `largest`, in what was computed with it."""
     bound = 1e-10 if dtype is np.float64 else 2e-5
     expected = np.asarray(expected)
     largest = max(1, largest, abs(expected).max(initial=0))
-    np.testing.assert_allclose(np.asarray(ours), expected, rtol=0, atol=bound * largest, err_msg=what)
+    np.testing.assert_allclose(np.asarray(ours), expected, rtol=0, atol=bound * largest, err_msg=title)
 
 
 def compare(net: Net, plain: Net, dtype: type = np.float64, blobs: bool = True) -> None:
@@ -98,7 +98,7 @@ def test_a_chain_equals_its_layers(shape, field):
     assert not any(chain.open for chain in net._layers.chains.values())
     final = net.tops[len(net.layers) - 3][0]
     close(final.data, plain.tops[len(net.layers) - 3][0].data)
-    close(final.diff, plain.tops[len(net.layers) - 3][0].diff, what="the diff that the layers in place leave")
+    close(final.diff, plain.tops[len(net.layers) - 3][0].diff, title="the diff that the layers in place leave")
     compare(net, plain)  # looks at everything, which opens the chain
     run(net)
     run(plain)
@@ -172,7 +172,7 @@ def test_blobs_inside_a_chain_are_those_of_its_forward(shape, change, when):
         CHANGES[change](net, held)
     blobs = [{name: np.array(net.blobs[name].data) for name in nets[1].blobs} for net in nets]
     for name, array in blobs[1].items():
-        close(blobs[0][name], array, what=name)
+        close(blobs[0][name], array, title=name)
     for net in nets:
         run(net, 2)
     compare(*nets)
@@ -189,7 +189,7 @@ def test_a_blob_of_a_chain_that_a_script_reshapes(name, shape):
         one.blobs[name].data[...] = 1
     for other in ("b", "s"):
         if other != name:
-            close(net.blobs[other].data, plain.blobs[other].data, what=other)
+            close(net.blobs[other].data, plain.blobs[other].data, title=other)
     for one in (net, plain):
         one.reshape()
         run(one)
@@ -236,7 +236,7 @@ def test_a_look_in_the_middle_of_a_forward(shape, last):
         for i in range(last):
             one.forward_layer(i)
     for name in [name for _, tops in net.names[1:last] for name in tops]:
-        close(net.blobs[name].data, plain.blobs[name].data, what=name)
+        close(net.blobs[name].data, plain.blobs[name].data, title=name)
     for one in (net, plain):
         one.clear_param_diffs()
         for i in range(last, len(one.layers)):
@@ -253,7 +253,7 @@ def test_a_look_between_forward_and_backward(shape):
     for one in (net, plain):
         one.forward(x=RAW)
     for name in plain.blobs:
-        close(net.blobs[name].data, plain.blobs[name].data, what=name)
+        close(net.blobs[name].data, plain.blobs[name].data, title=name)
     for one in (net, plain):
         one.clear_param_diffs()
         one.backward()
@@ -274,7 +274,7 @@ def test_blobs_and_parts_of_a_pass_that_are_asked_for():
         ours, expected = ask(net), ask(plain)
         assert ours.keys() == expected.keys()
         for name in expected:
-            close(ours[name], expected[name], what=name)
+            close(ours[name], expected[name], title=name)
         run(net), run(plain)
         compare(net, plain)
 

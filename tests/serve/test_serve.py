@@ -186,8 +186,8 @@ def test_polygons_landmarks_masks_and_classes_as_answers():
         assert (one["label"], one["box"], one["mask"]) == ("cat", [6, 4, 18, 8], run_lengths(mask))
         refused(post(server, png(np.zeros((16, 24, 3), np.uint8)), nms=0.5), 422, "segmentation suppresses nothing")
     corners, points = [[[0, 0], [4, 0], [4, 2], [0, 2]]], [[[1, 1], [np.nan, np.nan]]]
-    found = Detections([[0, 0, 4, 2]], [0.5], [3], angles=[0], quadrilaterals=corners, landmarks=points)
-    (one,) = plain(found)
+    detections = Detections([[0, 0, 4, 2]], [0.5], [3], angles=[0], quadrilaterals=corners, landmarks=points)
+    (one,) = plain(detections)
     assert (one["label"], one["polygon"], one["landmarks"], one["angle"]) == ("label 3", corners[0], [[1, 1], None], 0)
     json.dumps(one, allow_nan=False)
 

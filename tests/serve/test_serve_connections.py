@@ -140,10 +140,10 @@ def test_health_while_a_multipart_body_is_read(lasting, monkeypatch):
     entered, release = threading.Event(), threading.Event()
     real = app.picture_of
 
-    def slowly(*given):
+    def slowly(*arguments):
         entered.set()
         assert release.wait(TIME)
-        return real(*given)
+        return real(*arguments)
 
     monkeypatch.setattr(app, "picture_of", slowly)
     with connect(lasting) as connection:
@@ -224,10 +224,10 @@ def test_a_request_may_take_longer_than_its_head(monkeypatch):
     entered, release = threading.Event(), threading.Event()
     real = app.picture_of
 
-    def slowly(*given):
+    def slowly(*arguments):
         entered.set()
         assert release.wait(TIME)
-        return real(*given)
+        return real(*arguments)
 
     data = png(cells())
     with started() as running, connect(running) as connection:
@@ -379,8 +379,8 @@ def test_what_the_reader_refuses_is_the_clients_fault(error, status, where, last
 def test_the_documented_limits_are_those_of_the_code():
     text = (ROOT / "docs/limits.md").read_text(encoding="utf-8")
     assert f"| connections at a time | {connections.CONNECTIONS}," in text
-    for what in ("until the headers of a request are there", "in which a client takes nothing of an answer"):
-        (line,) = [line for line in text.splitlines() if f"| seconds {what}" in line]
+    for limit in ("until the headers of a request are there", "in which a client takes nothing of an answer"):
+        (line,) = [line for line in text.splitlines() if f"| seconds {limit}" in line]
         assert f"| {connections.PATIENCE:g} |" in line
     assert f"| bytes of uploads that are being received | {app.TOGETHER} times those of one |" in text
     assert f"| parts of a multipart body | {upload.PARTS}, with {upload.HEADER >> 10} KiB of headers each |" in text

@@ -40,20 +40,20 @@ def test_frigate_finds_its_rows(server):
         number = next(number for number, name in LABELS.items() if name == one["label"].lower())
         sides = [one[name] / 320 for name in ("y_min", "x_min", "y_max", "x_max")]
         rows[i] = [number, float(one["confidence"]), *sides]
-    found = Detector(wide_net(), labels=NAMES)(data)
-    assert len(found) == len(answer["predictions"]) == 16
+    detections = Detector(wide_net(), labels=NAMES)(data)
+    assert len(detections) == len(answer["predictions"]) == 16
     assert (rows[:16, 0] == 1).all()
-    np.testing.assert_allclose(rows[:16, 1], found.scores, atol=1e-5)
-    np.testing.assert_allclose(rows[:16, 2:], found.boxes[:, [1, 0, 3, 2]] / 320, atol=0.5 / 320 + 1e-5)
+    np.testing.assert_allclose(rows[:16, 1], detections.scores, atol=1e-5)
+    np.testing.assert_allclose(rows[:16, 2:], detections.boxes[:, [1, 0, 3, 2]] / 320, atol=0.5 / 320 + 1e-5)
     assert (np.diff(rows[:16, 1]) <= 0).all()
 
 
 def test_the_lowest_score_and_the_most_objects(server, monkeypatch):
     from boxpresso.serve import deepstack
 
-    found = Detector(wide_net(), labels=NAMES)(cells(1), threshold=0.9)
+    detections = Detector(wide_net(), labels=NAMES)(cells(1), threshold=0.9)
     got = ask(server, {"image": png(cells(1))}, {"min_confidence": "0.9"}).json()["predictions"]
-    assert 0 < len(got) == len(found) < 16
+    assert 0 < len(got) == len(detections) < 16
     monkeypatch.setattr(deepstack, "MOST", 3)
     assert len(ask(server, {"image": png(cells(1))}).json()["predictions"]) == 3
 

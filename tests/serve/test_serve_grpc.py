@@ -50,12 +50,12 @@ def pixels_of(pictures):
     return tensor
 
 
-def same(answer, found, which=0):
+def same(answer, detections, which=0):
     mine = answer.as_numpy("picture") == which
-    np.testing.assert_allclose(answer.as_numpy("boxes")[mine], found.boxes, rtol=1e-6)
-    np.testing.assert_allclose(answer.as_numpy("scores")[mine], found.scores, rtol=1e-6)
-    assert answer.as_numpy("class_ids")[mine].tolist() == found.class_ids.tolist()
-    assert [name.decode() for name in answer.as_numpy("class_names")[mine]] == found.class_names
+    np.testing.assert_allclose(answer.as_numpy("boxes")[mine], detections.boxes, rtol=1e-6)
+    np.testing.assert_allclose(answer.as_numpy("scores")[mine], detections.scores, rtol=1e-6)
+    assert answer.as_numpy("class_ids")[mine].tolist() == detections.class_ids.tolist()
+    assert [name.decode() for name in answer.as_numpy("class_names")[mine]] == detections.class_names
 
 
 def test_tritons_client_sends_pixels_and_files(client):
@@ -87,16 +87,16 @@ def test_typed_contents_are_answered_with_typed_contents(stub):
     tensor.contents.uint_contents.extend(cells(3).ravel().tolist())
     files = theirs.ModelInferRequest(model_name=MODEL, model_version="1")
     files.inputs.add(name="image", datatype="BYTES", shape=[1]).contents.bytes_contents.append(png(cells(3)))
-    found = expected(cells(3))
+    detections = expected(cells(3))
     for each in (request, files):
         answer = stub.ModelInfer(each)
         assert not answer.raw_output_contents
         outputs = {row.name: row for row in answer.outputs}
         boxes = np.reshape(outputs["boxes"].contents.fp32_contents, outputs["boxes"].shape)
-        np.testing.assert_allclose(boxes, found.boxes, rtol=1e-6)
-        assert list(outputs["class_ids"].contents.int64_contents) == found.class_ids.tolist()
-        assert [name.decode() for name in outputs["class_names"].contents.bytes_contents] == found.class_names
-        assert list(outputs["picture"].contents.int_contents) == [0] * len(found)
+        np.testing.assert_allclose(boxes, detections.boxes, rtol=1e-6)
+        assert list(outputs["class_ids"].contents.int64_contents) == detections.class_ids.tolist()
+        assert [name.decode() for name in outputs["class_names"].contents.bytes_contents] == detections.class_names
+        assert list(outputs["picture"].contents.int_contents) == [0] * len(detections)
 
 
 def test_what_cannot_be_is_a_status_with_the_reason(client, stub, server):

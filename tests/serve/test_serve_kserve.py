@@ -61,12 +61,12 @@ def values(answer) -> dict[str, np.ndarray | list]:
     return result
 
 
-def same(got, found, which=0) -> None:
+def same(got, detections, which=0) -> None:
     mine = got["picture"] == which
-    np.testing.assert_allclose(got["boxes"][mine], found.boxes, rtol=1e-6)
-    np.testing.assert_allclose(got["scores"][mine], found.scores, rtol=1e-6)
-    assert got["class_ids"][mine].tolist() == found.class_ids.tolist()
-    assert [name for name, one in zip(got["class_names"], mine, strict=True) if one] == found.class_names
+    np.testing.assert_allclose(got["boxes"][mine], detections.boxes, rtol=1e-6)
+    np.testing.assert_allclose(got["scores"][mine], detections.scores, rtol=1e-6)
+    assert got["class_ids"][mine].tolist() == detections.class_ids.tolist()
+    assert [name for name, one in zip(got["class_names"], mine, strict=True) if one] == detections.class_names
 
 
 def test_health_and_metadata(server):
@@ -85,7 +85,7 @@ def test_health_and_metadata(server):
 def test_files_and_pixels_in_json(server):
     both = [cells(1), cells(2)]
     text = [base64.b64encode(png(one)).decode() for one in both]
-    found = [expected(one) for one in both]
+    detections = [expected(one) for one in both]
     for body in (
         {"id": "7", "inputs": [{"name": "image", "datatype": "BYTES", "shape": [2], "data": text}]},
         {
@@ -104,7 +104,7 @@ def test_files_and_pixels_in_json(server):
         got = values(infer(server, body, kind="application/json"))
         assert got["id"] == "7"
         for i in range(2):
-            same(got, found[i], i)
+            same(got, detections[i], i)
     one = {"inputs": [{"name": "pixels", "datatype": "UINT8", "shape": [32, 32, 3], "data": both[0].tolist()}]}
     got = values(
         infer(server, {**one, "parameters": {"threshold": 0.9, "overlap": 0.3}, "outputs": [{"name": "scores"}]})

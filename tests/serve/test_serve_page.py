@@ -87,8 +87,8 @@ def boxes(page) -> list[tuple]:
     )
 
 
-def wanted_boxes(found) -> list[list]:
-    return sorted([label, *map(float, box)] for label, _, *box in rows(found))
+def wanted_boxes(detections) -> list[list]:
+    return sorted([label, *map(float, box)] for label, _, *box in rows(detections))
 
 
 def test_the_page_shows_what_the_detector_finds(browser, tmp_path):
@@ -244,10 +244,10 @@ def test_the_page_opens_with_an_example_and_saves_its_drawing(browser, tmp_path)
         with page.expect_download() as download:
             page.click("#download-picture")
         assert download.value.suggested_filename == "a.detections.png"
-        found = Detector(wide_net(), labels=NAMES, threshold=0.9)(two)
-        assert len(found) == shown > 0
+        detections = Detector(wide_net(), labels=NAMES, threshold=0.9)(two)
+        assert len(detections) == shown > 0
         with Image.open(download.value.path()) as saved:
-            assert np.array_equal(np.asarray(saved), np.asarray(found.plot()))
+            assert np.array_equal(np.asarray(saved), np.asarray(detections.plot()))
 
 
 def test_the_report_of_the_net_opens_beside_the_page(browser):
@@ -349,8 +349,8 @@ def test_a_model_is_chosen_on_the_page(browser, tmp_path):
         axe = pytest.importorskip(
             "axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed"
         )
-        found = axe.Axe().run(page)
-        assert found.violations_count == 0, found.generate_report()
+        report = axe.Axe().run(page)
+        assert report.violations_count == 0, report.generate_report()
         page.set_input_files("#model-files", [model])
         expect(page.locator("#opening-error")).to_contain_text("a model is two files, but tiny.prototxt came")
         shown.faults.clear()  # the browser's own line about the status
@@ -384,5 +384,5 @@ def test_axe_finds_nothing(browser, tmp_path, scheme):
         page.locator("#graph button").nth(1).click()
         page.wait_for_selector("#blob .grid img")
         page.click("#zoom-in")
-        found = axe.Axe().run(page)
-        assert found.violations_count == 0, found.generate_report()
+        report = axe.Axe().run(page)
+        assert report.violations_count == 0, report.generate_report()

@@ -113,11 +113,11 @@ class Writer(Values):
         return f"{{ {before}const {SIZES[type_]} v[{many}] = {{{values}}}; memcpy({pointer}, v, sizeof v); }}"
 
     def atomic(self, s: Statement, words: list[str]) -> str:
-        space, what, type_ = words[1], words[-2], words[-1]
+        space, op, type_ = words[1], words[-2], words[-1]
         kind = SIZES[type_]
         size = BYTES[kind]
         address, value = (s.operands[-2], s.operands[-1])
-        how = "SUMS" if what == "add" and type_[0] == "f" else "COMMUTES"
+        how = "SUMS" if op == "add" and type_[0] == "f" else "COMMUTES"
         before, pointer = self.address(address, space, size, True, how)
         new = {
             "add": "old + value",
@@ -126,12 +126,12 @@ class Writer(Values):
             "or": "old | value",
             "and": "old & value",
         }
-        if what not in new:
+        if op not in new:
             raise Unknown(s.operation)
         result = self.put(s.operands[0], "old") if words[0] == "atom" and s.operands[0] != "_" else ""
         return (
             f"{{ {before}char* at = {pointer}; {kind} old; memcpy(&old, at, sizeof old); const {kind} value = "
-            f"{self.value(value, type_)}; const {kind} made = {new[what]}; memcpy(at, &made, sizeof made); {result} }}"
+            f"{self.value(value, type_)}; const {kind} made = {new[op]}; memcpy(at, &made, sizeof made); {result} }}"
         )
 
     def written(self, s: Statement, index: int) -> str:
@@ -258,13 +258,13 @@ static void step(Block& b, const char* arguments, char* result, Thread* all, int
     def as_function(self) -> str:
         """What a thread calls by itself: no barrier is in it."""
         k = self.k
-        given = "".join(f", const char* {mangled(name)}" for name, *_ in k.parameters)
+        parameters = "".join(f", const char* {mangled(name)}" for name, *_ in k.parameters)
         packed = " ".join(
             f"memcpy(arguments + {place}, {mangled(name)}, {size});" for name, _, size, place in k.parameters
         )
         end = max((place + size for *_, size, place in k.parameters), default=1)
         return f"""}}
-static void call_{mangled(k.name)}(Block& b, char* result{given}) {{
+static void call_{mangled(k.name)}(Block& b, char* result{parameters}) {{
   char arguments[{end}];
   {packed}
   kernel_{k.name}::Thread thread;

@@ -354,13 +354,13 @@ def races(records: Path) -> list[str]:
     if "unexpected memory mapping" in result.stderr and shutil.which("setarch"):  # addresses too random for it
         result = subprocess.run(["setarch", "-R", *command], capture_output=True, text=True, env=environment)
     assert "all launches have run" in result.stderr, result.stderr[-3000:]
-    found, launch = [], ""
+    reports, launch = [], ""
     for line in result.stderr.splitlines():
         if line.startswith("launch "):
             launch = line[7:]
         elif line.startswith("SUMMARY: "):
-            found.append(f"{launch}: {line[9:].removeprefix('ThreadSanitizer: ')}")
-    return found
+            reports.append(f"{launch}: {line[9:].removeprefix('ThreadSanitizer: ')}")
+    return reports
 
 
 def can_sanitize() -> bool:

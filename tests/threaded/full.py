@@ -41,10 +41,10 @@ def main(words: list[str]) -> int:
         if not can_sanitize():
             print("this compiler has no ThreadSanitizer")
             return int(code)
-        found = races(records)
-        print(f"ThreadSanitizer: {sum(made.written.values())} launches, {len(found)} reports")
-        print("\n".join(sorted(set(found))))
-    return int(code) or int(bool(missing or found))
+        reports = races(records)
+        print(f"ThreadSanitizer: {sum(made.written.values())} launches, {len(reports)} reports")
+        print("\n".join(sorted(set(reports))))
+    return int(code) or int(bool(missing or reports))
 
 
 if __name__ == "__main__":

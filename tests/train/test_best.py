@@ -58,9 +58,9 @@ def test_the_weights_of_the_best_test_are_kept(tmp_path):
     assert 2 <= best <= 5  # a test of which the figures show that it is in between
     assert solver.best.best.iteration == best
     for name, i in (("norm", 0), ("norm", 1), ("norm", 2), ("fc", 0), ("fc", 1)):
-        kept, there = (Net(parse_net(LEARNS), tmp_path / file, device="cpu").params[name][i].data
+        saved, there = (Net(parse_net(LEARNS), tmp_path / file, device="cpu").params[name][i].data
                        for file in ("net_best.caffemodel", f"net_iter_{best}.caffemodel"))  # fmt: skip
-        np.testing.assert_array_equal(kept, there)
+        np.testing.assert_array_equal(saved, there)
     noted = json.loads((tmp_path / "net_best.json").read_text())
     assert noted == {"name": "loss", "value": pytest.approx(losses[best], rel=1e-5), "larger": False, "iteration": best}
     assert solver.best.summary().startswith(f"Best test: loss = {losses[best]:.6g} at iteration {best} (")
@@ -79,14 +79,14 @@ def test_what_is_tested_last_is_what_was_saved(tmp_path):
 
 def test_a_resumed_training_knows_the_best(tmp_path):
     solver_of(tmp_path, "snapshot: 1", iterations=6, keep_best=True).solve()
-    kept = (tmp_path / "net_best.caffemodel").read_bytes()
+    saved = (tmp_path / "net_best.caffemodel").read_bytes()
     resumed = solver_of(tmp_path, "snapshot: 1", keep_best=True)
     resumed.solve("auto")
-    assert (tmp_path / "net_best.caffemodel").read_bytes() == kept  # its own tests are worse
+    assert (tmp_path / "net_best.caffemodel").read_bytes() == saved  # its own tests are worse
     anew = solver_of(tmp_path, iterations=1, keep_best=True)
     anew.solve()
     assert anew.best.best.iteration <= 1
-    assert (tmp_path / "net_best.caffemodel").read_bytes() != kept
+    assert (tmp_path / "net_best.caffemodel").read_bytes() != saved
 
 
 def test_patience_ends_a_training_with_a_snapshot(tmp_path):

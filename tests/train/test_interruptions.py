@@ -137,9 +137,11 @@ def same(one, two) -> None:
 def saved(folder: Path) -> list[int]:
     """The iterations that have a snapshot, all of them whole, and nothing else in the folder but the lock's file."""
     names = {path.name for path in folder.iterdir()} - {"s_iter.lock"}
-    found = sorted(int(name[1]) for name in (re.fullmatch(r"s_iter_(\d)\.solverstate", name) for name in names) if name)
-    assert names == {f"s_iter_{i}.{kind}" for i in found for kind in ("caffemodel", "solverstate")}
-    return found
+    iterations = sorted(
+        int(name[1]) for name in (re.fullmatch(r"s_iter_(\d)\.solverstate", name) for name in names) if name
+    )
+    assert names == {f"s_iter_{i}.{kind}" for i in iterations for kind in ("caffemodel", "solverstate")}
+    return iterations
 
 
 @pytest.fixture(scope="module")
@@ -171,12 +173,12 @@ def some(places: list[Place], step: int, number: int) -> list[Place]:
 
 def check(folder: Path, calm, training: Solver, new: bool = True) -> None:
     contents, *_ = calm
-    found = saved(folder)
-    for iteration in found:
+    iterations = saved(folder)
+    for iteration in iterations:
         same(content(folder, iteration), contents[iteration])
     if new:
-        assert found[-1:] == [training.iter]
-    if found and found[-1] < 6:
+        assert iterations[-1:] == [training.iter]
+    if iterations and iterations[-1] < 6:
         resumed = solver(folder)
         resumed.solve("auto")
         same(content(folder, 6), contents[6])

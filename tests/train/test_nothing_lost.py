@@ -48,12 +48,12 @@ class Hook(Layer, type="HookForTests", bottoms=1, tops=1):
 
     def forward(self, bottom, top):
         top[0].data[...] = bottom[0].data
-        what = Hook.at_forward.get(Hook.forwards)
+        effect = Hook.at_forward.get(Hook.forwards)
         Hook.forwards += 1
-        if isinstance(what, BaseException):
-            raise what
-        if what is not None:
-            top[0].data[...] = what
+        if isinstance(effect, BaseException):
+            raise effect
+        if effect is not None:
+            top[0].data[...] = effect
 
     def backward(self, top, propagate_down, bottom):
         bottom[0].diff[...] = top[0].diff

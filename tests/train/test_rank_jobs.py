@@ -71,8 +71,8 @@ def long_job(job: Path, **more: str) -> Iterator[tuple[subprocess.Popen, list[in
 
 def saved(job: Path) -> list[int]:
     """The iterations whose snapshots are whole."""
-    found = [int(path.stem.rpartition("_")[2]) for path in job.glob("*.solverstate")]
-    return sorted(i for i in found if (job / f"snap_iter_{i}.caffemodel").exists())
+    iterations = [int(path.stem.rpartition("_")[2]) for path in job.glob("*.solverstate")]
+    return sorted(i for i in iterations if (job / f"snap_iter_{i}.caffemodel").exists())
 
 
 def resumes(job: Path, at: int) -> None:

@@ -45,13 +45,13 @@ def make_solver(folder: Path, variant: str, batch: int, device: str, ranks: Rank
 
 def learn(solver: Solver) -> dict[str, np.ndarray]:
     """What is there after each step."""
-    found, losses = {}, []
+    weights, losses = {}, []
     solver.add_callback(on_gradients=lambda: losses.append(solver.smoothed_loss))
 
     def keep() -> None:
         for name, blobs in solver.net.params.items():
             for i, blob in enumerate(blobs):
-                found[f"{solver.iter} {name} {i}"] = np.array(blob.data)
+                weights[f"{solver.iter} {name} {i}"] = np.array(blob.data)
 
     solver.add_callback(on_start=keep)
     solver.step(STEPS)
@@ -59,15 +59,15 @@ def learn(solver: Solver) -> dict[str, np.ndarray]:
     for layer in solver.net.layers:
         if hasattr(layer, "close"):
             layer.close()
-    return {**found, "losses": np.array(losses), "seed": np.array(solver.net.seed)}
+    return {**weights, "losses": np.array(losses), "seed": np.array(solver.net.seed)}
 
 
 def main(folder: Path, device: str) -> None:
     ranks = open_ranks()
     with ranks.together():
         for variant in VARIANTS:
-            found = learn(make_solver(folder, variant, 4, device, ranks))
-            np.savez(folder / f"{variant}_{ranks.rank}.npz", **found)
+            learned = learn(make_solver(folder, variant, 4, device, ranks))
+            np.savez(folder / f"{variant}_{ranks.rank}.npz", **learned)
 
 
 @pytest.fixture
@@ -83,15 +83,15 @@ def test_ranks_learn_what_one_learns_from_the_whole_batch(folder, device, count)
     status, said = run(count, __file__, folder, device, folder=folder)
     assert status == 0, said
     for variant in VARIANTS:
-        found = [np.load(folder / f"{variant}_{rank}.npz") for rank in range(count)]
-        for other in found[1:]:
-            for name in found[0].files:
-                np.testing.assert_array_equal(other[name], found[0][name], err_msg=f"{variant} {name}")
+        by_rank = [np.load(folder / f"{variant}_{rank}.npz") for rank in range(count)]
+        for other in by_rank[1:]:
+            for name in by_rank[0].files:
+                np.testing.assert_array_equal(other[name], by_rank[0][name], err_msg=f"{variant} {name}")
         if variant == "unseeded":
             continue
         whole = learn(make_solver(folder, variant, 4 * count, device))
-        for name in found[0].files:
-            np.testing.assert_allclose(found[0][name], whole[name], rtol=0, atol=1e-5, err_msg=f"{variant} {name}")
+        for name in by_rank[0].files:
+            np.testing.assert_allclose(by_rank[0][name], whole[name], rtol=0, atol=1e-5, err_msg=f"{variant} {name}")
         moved = np.abs(whole[f"{STEPS} one 0"] - whole["0 one 0"]).max()
         assert moved > 1e-3
 

@@ -44,16 +44,16 @@ def by_hand(rates):
 
 
 def test_the_losses_are_those_of_growing_rates(solver):
-    found = find_rate(solver, low=1e-4, high=10, steps=60)
-    wanted = np.geomspace(1e-4, 10, 60)[: len(found.rates)]
-    np.testing.assert_allclose(found.rates, wanted, rtol=1e-4)
+    search = find_rate(solver, low=1e-4, high=10, steps=60)
+    wanted = np.geomspace(1e-4, 10, 60)[: len(search.rates)]
+    np.testing.assert_allclose(search.rates, wanted, rtol=1e-4)
     # then it is near 0, and grows from there
-    np.testing.assert_allclose(found.losses[:45], by_hand(wanted)[:45], rtol=1e-3, atol=1e-6)
-    assert len(found.rates) < 60  # it diverges, and the test ends there
-    assert found.own == 0.5
-    best = int(np.argmin(found.smoothed))
-    assert found.rate == pytest.approx(found.rates[best] / 10)
-    assert 0.001 < found.rate < 2 / 9
+    np.testing.assert_allclose(search.losses[:45], by_hand(wanted)[:45], rtol=1e-3, atol=1e-6)
+    assert len(search.rates) < 60  # it diverges, and the test ends there
+    assert search.own == 0.5
+    best = int(np.argmin(search.smoothed))
+    assert search.rate == pytest.approx(search.rates[best] / 10)
+    assert 0.001 < search.rate < 2 / 9
 
 
 def test_the_command_writes_a_picture_alone(solver, capsys):

@@ -52,7 +52,7 @@ def test_caffe(path, device):
         losses.append(solver.net.loss())
     np.testing.assert_allclose(rates, case["lr"], rtol=1e-5)
     np.testing.assert_allclose(losses, case["last_sub_loss"], rtol=1e-3)
-    flat = [np.asarray(kept[k]) for k in range(solver.method.arrays) for kept in solver.history]
+    flat = [np.asarray(arrays[k]) for k in range(solver.method.arrays) for arrays in solver.history]
     assert len(flat) == sum(key.startswith("history_") for key in case)
     for i, array in enumerate(flat):
         wanted = case[f"history_{i}"]
@@ -189,7 +189,7 @@ def test_caffes_own_snapshots_are_read(tmp_path):
         solver.restore(need(f"golden/solver/{name}/snap_iter_20.solverstate"))
         assert solver.iter == 20
         compare(solver, case, 20)
-        flat = [np.asarray(kept[k]) for k in range(solver.method.arrays) for kept in solver.history]
+        flat = [np.asarray(arrays[k]) for k in range(solver.method.arrays) for arrays in solver.history]
         for i, array in enumerate(flat):
             np.testing.assert_array_equal(array, case[f"history_{i}"])
 

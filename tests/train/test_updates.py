@@ -65,8 +65,8 @@ def test_the_formula_in_each_piece():
     blobs = blobs_of(open_device("cpu"), np.float64)
     before, momentum = [blob.data.copy() for blob in blobs], solver("SGD").momentum
     parameters = Parameters(solver("SGD"), blobs)
-    for kept in parameters.history:
-        kept[0][...] = 0.25
+    for arrays in parameters.history:
+        arrays[0][...] = 0.25
     parameters.update(UpdateStep(0.5, 0, 0, RATES, DECAYS))
     for blob, w, rate, decay in zip(blobs, before, RATES, DECAYS):
         step = 0 if rate is None else momentum * 0.25 + rate * (0.5 * blob.diff + decay * w)
@@ -90,8 +90,8 @@ def test_memory_that_has_moved_is_found_again(device):
     for blob, other in zip(blobs, others):
         blob.share(other)
     wanted = [np.array(b.data) - 0.1 * np.array(b.diff) for b in others]
-    for kept in parameters.history:
-        kept[0].fill(0)
+    for arrays in parameters.history:
+        arrays[0].fill(0)
     parameters.update(step)
     for blob, new in zip(blobs, wanted):
         np.testing.assert_allclose(np.asarray(blob.data), new, rtol=1e-5, atol=1e-6)

@@ -212,13 +212,13 @@ def test_the_page(watch):
         assert "default-src 'none'" in rules
         assert "unsafe" not in rules
         assert not re.findall(r"https?://(?!www\.w3\.org/2000/svg)", answer.text)  # nothing from elsewhere
-        given = client.get("/state").json()
-        assert given == json.loads(json.dumps({**state(watch), "time": given["time"]}))
-        assert (given["iteration"], given["total"]) == (20, 40)
-        titles = {panel["title"]: panel["curves"] for panel in given["panels"]}
+        served = client.get("/state").json()
+        assert served == json.loads(json.dumps({**state(watch), "time": served["time"]}))
+        assert (served["iteration"], served["total"]) == (20, 40)
+        titles = {panel["title"]: panel["curves"] for panel in served["panels"]}
         assert [at for at, _ in titles["loss"][0]["points"]] == [0, 10]
         assert list(titles) == ["loss", "score", "learning rate", "images a second"]
-        assert any("Progress: 10 of 40" in line for line in given["lines"])
+        assert any("Progress: 10 of 40" in line for line in served["lines"])
         for host, status in (("evil.example", 403), ("localhost:1", 200), ("[::1]:80", 200), ("127.0.0.1.evil", 403)):
             assert client.get("/state", headers={"Host": host}).status_code == status, host
         assert client.get("/other").status_code == 404
@@ -361,13 +361,13 @@ def test_tensorboard_has_the_same_numbers(solver, tmp_path):
         == 0
     )
     (file,) = folder.iterdir()
-    data, found = file.read_bytes(), {}
+    data, scalars = file.read_bytes(), {}
     while data:  # a TFRecord: length, its checksum, an Event, its checksum
         size = int.from_bytes(data[:8], "little")
         event = data[12 : 12 + size]
         assert int.from_bytes(data[12 + size : 16 + size], "little") == masked_crc32c(event)
         message = proto.event_pb2.Event.FromString(event)
-        found.update({(value.tag, message.step): value.simple_value for value in message.summary.value})
+        scalars.update({(value.tag, message.step): value.simple_value for value in message.summary.value})
         data = data[16 + size :]
     wanted = {}
     for row in table(tmp_path / "train.csv"):
@@ -375,7 +375,7 @@ def test_tensorboard_has_the_same_numbers(solver, tmp_path):
             if row[name]:
                 tag = f"train/{name}" if name in rows.FIRST else name.replace("test ", "test/")
                 wanted[tag, int(row["iteration"])] = pytest.approx(float(row[name]), rel=1e-6)
-    assert found == wanted
+    assert scalars == wanted
 
 
 def test_tensorboard_is_said_to_be_missing(solver, monkeypatch, capsys):

@@ -44,7 +44,7 @@ def detection_output(g: OnnxGraph, w: Work) -> str:
     best, which = g.top_k(by_class, max(count, 1), 2)  # (N, L, k)
     boxes = boxes_of(g, boxes, which, layer.loc_classes, labels)  # (N * L, k, 4)
     flat = g.op("Reshape", best, g.ints(-1, 1, max(count, 1)))
-    stay = suppressed(g, boxes, flat, p.nms_param.nms_threshold, some=True)
+    stay = suppressed(g, boxes, flat, p.nms_param.nms_threshold, never_empty=True)
     both = g.concat([g.unsqueeze(column(g, stay, k), 1) for k in (0, 2)], 1)
     score = g.op("GatherND", g.squeeze(flat, 1), both)
     chosen, none = dense(g, flat, both, score, len(labels) * max(count, 1), p.keep_top_k)
@@ -191,7 +191,9 @@ def yolo_rows(g: OnnxGraph, w: Work, boxes: str, scores: str, chosen: str) -> st
     together = g.op("Reshape", masked, g.concat([g.size(masked, 0), g.ints(1, -1)], 0))  # (N, 1, P * C)
     number = g.count_up(g.size(together, 2), "int64")
     of_box = g.gather(boxes, g.op("Div", number, g.const(classes, "int64")), 1)  # (N, P * C, 4)
-    stay = suppressed(g, of_box, together, float(np.float32(p.nms_threshold)), reached=True, ranked=False, some=True)
+    stay = suppressed(
+        g, of_box, together, float(np.float32(p.nms_threshold)), reached=True, ranked=False, never_empty=True
+    )
     image, at = column(g, stay, 0), column(g, stay, 2)
     both = g.concat([g.unsqueeze(image, 1), g.unsqueeze(at, 1)], 1)
     label = g.add(g.cast(g.op("Mod", at, g.const(classes, "int64")), "float"), 1.0)

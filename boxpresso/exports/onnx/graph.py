@@ -106,7 +106,11 @@ class OnnxGraph:
             return self.cast(self.const(values, "half"), "float")
         whole = w.filters.weights.reshape(values.shape if axis == 0 else values.shape[::-1])
         of_bytes = self.const(whole if axis == 0 else whole.T, "int8")
-        return self.op("DequantizeLinear", of_bytes, self.const(w.filters.steps), axis=axis)
+        # Their zeros are written out: onnxruntime 1.22 takes what is missing for a single number.
+        steps = w.filters.steps
+        return self.op(
+            "DequantizeLinear", of_bytes, self.const(steps), self.const(np.zeros(steps.shape), "int8"), axis=axis
+        )
 
     def biases(self, w: Work) -> list[str]:
         """A layer's bias, if it has one; as whole numbers, and what corrects its rounded weights, where it runs in 8 bits."""

@@ -22,7 +22,7 @@ def suppressed(
     pixels: bool = False,
     reached: bool = False,
     ranked: bool = True,
-    some: bool = False,
+    never_empty: bool = False,
 ) -> str:
     """The boxes that stay: rows (image, class, box) of whole numbers, by image, class and falling score.
 
@@ -41,7 +41,7 @@ def suppressed(
         Whether corners are those of pixels, whose last one belongs to the box.
     reached
         Whether an overlap of the threshold itself is too much.
-    some
+    never_empty
         Whether the first box of every image and class stays where nothing else would: some readers take no empty lists.
     """
     if pixels:
@@ -51,7 +51,7 @@ def suppressed(
         rank = g.sub(g.cast(g.size(scores, 2), "float"), g.count_up(g.size(scores, 2)))
         scores = g.op("Where", g.op("Greater", scores, g.const(LEAST)), rank, g.const(0.0))
         least_score = 0.5
-    if some:
+    if never_empty:
         scores = at_least_one(g, scores)
     # NonMaxSuppression takes any two corners; a box whose end lies before its start overlaps none, as one without an area
     start = g.slice(boxes, -1, 0, 2)

@@ -132,11 +132,11 @@ class ConvLSTM(
         self.bias_term = of_h.bias_term
         self.make_parameters(bottom)
 
-    def convolution_of(self, name: str, given: Any, bias: bool) -> Any:
+    def convolution_of(self, name: str, settings: Any, bias: bool) -> Any:
         """A convolution of the last three axes to the four parts."""
-        fields = {field: list(getattr(given, field)) for field in SHARED}
-        fields.update((field, getattr(given, field)) for field in PAIRS if given.HasField(field))
-        numbers = {"num_output": 4 * self.size, "axis": 2, "bias_term": bias, "group": given.group}
+        fields = {field: list(getattr(settings, field)) for field in SHARED}
+        fields.update((field, getattr(settings, field)) for field in PAIRS if settings.HasField(field))
+        numbers = {"num_output": 4 * self.size, "axis": 2, "bias_term": bias, "group": settings.group}
         param = LayerParameter(name=f"{self.name}_{name}", type="Convolution", convolution_param={**fields, **numbers})
         return make_layer(param, device=self.device, dtype=self.dtype, phase=self.phase)
 

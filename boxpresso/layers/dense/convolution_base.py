@@ -310,8 +310,9 @@ class WindowLayer(Layer):
         self.kernel = self.per_axis("kernel_size", "kernel", axes, None)
         self.stride = self.per_axis("stride", "stride", axes, 1)
         self.pad = self.per_axis("pad", "pad", axes, 0)
-        given = self.per_axis("dilation", None, axes, 1)
-        self.dilation = tuple(1 if kernel == 1 else by for kernel, by in zip(self.kernel, given))  # Caffe takes 0 there
+        dilation = self.per_axis("dilation", None, axes, 1)
+        # Caffe takes 0 along an axis where the kernel is 1
+        self.dilation = tuple(1 if kernel == 1 else by for kernel, by in zip(self.kernel, dilation))
         for name in ("kernel", "stride", "dilation"):
             values = getattr(self, name)
             self.need(min(values, default=1) > 0, f"{name} must be at least 1 along each axis, got {list(values)}")

@@ -74,10 +74,10 @@ class RPN(
         for name in ("feat_stride", "basesize"):
             self.need(getattr(p, name) > 0, f"rpn_param: {name} must be above 0, got {getattr(p, name)}")
         for name in ("scale", "ratio"):
-            given = list(getattr(p, name))
+            values = list(getattr(p, name))
             self.need(
-                given and all(0 < each < np.inf for each in given),
-                f"rpn_param: {name} must be numbers above 0, got {given}",
+                values and all(0 < each < np.inf for each in values),
+                f"rpn_param: {name} must be numbers above 0, got {values}",
             )
         settings = {"base_size": p.basesize, "scales": list(p.scale), "ratios": list(p.ratio), "angles": (0,)}
         channels = bottom[0].shape[1] if len(bottom[0].shape) > 1 else 0

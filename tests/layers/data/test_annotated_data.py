@@ -87,9 +87,9 @@ def test_boxes_stay_on_their_objects_through_all_augmentation(tmp_path):
         pictures, rows = rig.forward()
         for row in rows[0, 0]:
             ys, xs = np.nonzero(pictures[int(row[0]), 0] > 127)
-            found = np.array([xs.min(), ys.min(), xs.max() + 1, ys.max() + 1])
-            np.testing.assert_allclose(row[3:7] * 100, found, atol=3.5)  # crops are at whole pixels of a small picture
-            seen.add(tuple(found))
+            box = np.array([xs.min(), ys.min(), xs.max() + 1, ys.max() + 1])
+            np.testing.assert_allclose(row[3:7] * 100, box, atol=3.5)  # crops are at whole pixels of a small picture
+            seen.add(tuple(box))
             assert row[1] == 7
     assert len(seen) > 30
 

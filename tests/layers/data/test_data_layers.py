@@ -42,7 +42,7 @@ def varint(data: bytes, at: int) -> tuple[int, int]:
 
 def fields(data: bytes) -> dict[int, list]:
     """Protobuf's wire format, read without protobuf."""
-    found, at = {}, 0
+    values, at = {}, 0
     while at < len(data):
         key, at = varint(data, at)
         if key & 7 == 0:
@@ -52,8 +52,8 @@ def fields(data: bytes) -> dict[int, list]:
         else:
             length, at = varint(data, at)
             value, at = data[at : at + length], at + length
-        found.setdefault(key >> 3, []).append(value)
-    return found
+        values.setdefault(key >> 3, []).append(value)
+    return values
 
 
 def test_bytes_in_the_lmdb_are_caffes(tmp_path):

@@ -146,10 +146,10 @@ def test_info_and_time_need_neither_data_nor_compiler(tmp_path):
     assert "without data: data (--data read opens it)" in ran.stdout
     assert "4 x 3 x 8 x 8" in ran.stdout
     assert ran.stdout.count("Data ") == 1
-    told = subprocess.run(
+    process = subprocess.run(
         [*command, "--json", "--shape", "data=1x3x9x9"], capture_output=True, text=True, env=environment
     )
-    assert json.loads(told.stdout)["layers"][0]["tops"]["data"] == [1, 3, 9, 9]
+    assert json.loads(process.stdout)["layers"][0]["tops"]["data"] == [1, 3, 9, 9]
     timed = subprocess.run(
         [sys.executable, "-m", "boxpresso", "time", "--phase", "TRAIN", "--iterations", "1", str(model)],
         capture_output=True, text=True,
@@ -182,12 +182,12 @@ def test_train_nets_of_the_corpus_build_without_data():
     need("corpus/manifest.json")
     built, wrong = 0, []
     for file in train_nets()[::10]:
-        given = survey.unfilled(read_net(Path(SHARED) / "corpus" / file))
+        param = survey.unfilled(read_net(Path(SHARED) / "corpus" / file))
         reason = ""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
-                survey.built(given, "TRAIN", "cpu", lazy=True)
+                survey.built(param, "TRAIN", "cpu", lazy=True)
             except BoxpressoError as error:
                 reason = str(error)
         built += not reason
@@ -342,9 +342,9 @@ def test_images_that_no_size_joins_stay_as_they_are():
             parse_net(text.replace("words", "image").replace('top: "image" top: "image"', 'top: "image"')),
             data="shapes",
         )
-    told = {"image": (1, 3, 224, 224), "words": (1, 3, 224, 224)}
+    shapes = {"image": (1, 3, 224, 224), "words": (1, 3, 224, 224)}
     with pytest.raises(LayerError, match="may differ from bottom 0"):  # a caller's word counts
-        Net(parse_net(text), data=told, device="cpu", lazy=True)
+        Net(parse_net(text), data=shapes, device="cpu", lazy=True)
     along = text.replace('top: "j"', 'top: "j" concat_param { axis: 2 }')
     with pytest.raises(LayerError, match="may differ from bottom 0"):
         Net(parse_net(along), data="shapes", device="cpu", lazy=True)

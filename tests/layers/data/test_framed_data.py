@@ -158,7 +158,7 @@ def one_image(i: int, data: np.ndarray, mine: np.ndarray, canvas: tuple[int, int
     """Reads off where an image lies (or finds it, without boxes), checks its pixels and rows; what its maps follow from."""
     boxes = np.array([row[3:] for row in BOXES[i][0]], float).reshape(-1, 4)
     assert len(mine) == len(boxes)
-    found = []
+    placements = []
     for turned in (False, True):
         start = boxes.copy()
         if turned:
@@ -166,9 +166,9 @@ def one_image(i: int, data: np.ndarray, mine: np.ndarray, canvas: tuple[int, int
         for left, top in places_of(i, mine, start, canvas):
             wanted, place = laid(i, turned, left, top, canvas)
             if np.array_equal(data, wanted):
-                found.append((turned, left, top, place, start + [left, top] * 2))
-    assert len(found) == 1
-    turned, left, top, place, moved = found[0]
+                placements.append((turned, left, top, place, start + [left, top] * 2))
+    assert len(placements) == 1
+    turned, left, top, place, moved = placements[0]
     for size, side, at in ((SIZES[i][1], canvas[1], left), (SIZES[i][0], canvas[0], top)):
         assert abs(at - c_round((side - size) / 2)) <= 10 if size <= side else side - size <= at <= 0
     gts = []

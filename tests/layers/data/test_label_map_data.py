@@ -163,21 +163,21 @@ def test_maps_of_edges_are_cut_with_their_images(tmp_path):
         rig = rig_of(source, "", "crop_size: 11 mirror: true", "ImageLabelmapData", 2, phase=phase)
         for _ in range(12):
             data, labels = rig.forward()
-            found = [
+            crops = [
                 (phase, y, x, step)
                 for y in range(2) for x in range(6) for step in (1, -1)
                 if np.array_equal(data[0], image(0)[y : y + 11, x : x + 11][:, ::step].transpose(2, 0, 1))
             ]  # fmt: skip
-            assert len(found) == 1
-            _, y, x, step = found[0]
+            assert len(crops) == 1
+            _, y, x, step = crops[0]
             np.testing.assert_array_equal(labels[0, 0], label(0)[y : y + 11, x : x + 11, 0][:, ::step] >= 128)
-            seen |= set(found)
+            seen |= set(crops)
     assert len(seen) > 10
     assert {(phase, step) for phase, _, _, step in seen} == {(p, s) for p in ("TRAIN", "TEST") for s in (1, -1)}
 
 
-def passes(steps: int, *given) -> None:
-    rig = rig_of(*given)
+def passes(steps: int, *arguments) -> None:
+    rig = rig_of(*arguments)
     for _ in range(steps):
         rig.forward()
 

@@ -56,14 +56,14 @@ def test_names_without_a_source(tmp_path):
 
 def test_what_is_refused(tmp_path):
     (tmp_path / "n.txt").write_text("ab\n")
-    for text, what in (
+    for text, message in (
         ("", "give mat_write_param"),
         ('prefix: "x" period: 0', "period must be 1 or more"),
         ('prefix: "x" strip: -1', "strip must not be negative"),
         (f'prefix: "{tmp_path}/x" source: "{tmp_path}/none.txt"', "cannot read the source"),
         (f'prefix: "{tmp_path}/x" source: "{tmp_path}/n.txt" strip: 2', "leaves nothing of the name 'ab'"),
     ):
-        with pytest.raises(LayerError, match=what):
+        with pytest.raises(LayerError, match=message):
             rig(text, [X]).forward()
     with pytest.raises(LayerError, match="cannot write"):
         rig(f'prefix: "{tmp_path}/no/such/folder/"', [X]).forward()

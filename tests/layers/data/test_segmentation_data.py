@@ -61,9 +61,9 @@ def voc(root: Path) -> Path:
     return root
 
 
-def built(layer: str, module: str, count: int, device: str = "cpu", **given) -> Net:
+def built(layer: str, module: str, count: int, device: str = "cpu", **settings) -> Net:
     names = "".join(f'top: "top{i}" ' for i in range(count))
-    text = f'layer {{ name: "data" type: "Python" {names} python_param {{ module: "{module}" layer: "{layer}" param_str: "{given}" }} }}'
+    text = f'layer {{ name: "data" type: "Python" {names} python_param {{ module: "{module}" layer: "{layer}" param_str: "{settings}" }} }}'
     return Net(parse_net(text), device=device, phase="TRAIN")
 
 
@@ -95,9 +95,9 @@ def test_voc_pictures_are_drawn_as_python_draws_them(tmp_path, workers):
     tool = random.Random(1337)
     wanted = [tool.randint(0, 2) for _ in range(12)]
     assert [classes(i).shape for i in wanted] == [label.shape[2:] for _, label in passes(net, 12)]
-    given = {"voc_dir": str(root), "split": "train", "mean": [1, 2, 3], "randomize": False}
+    settings = {"voc_dir": str(root), "split": "train", "mean": [1, 2, 3], "randomize": False}
     assert [SIZES[0], SIZES[1]] == [
-        label.shape[2:] for _, label in passes(built("VOCSegDataLayer", "voc_layers", 2, **given), 2)
+        label.shape[2:] for _, label in passes(built("VOCSegDataLayer", "voc_layers", 2, **settings), 2)
     ]
 
 
@@ -124,8 +124,8 @@ def test_pascal_context(tmp_path):
     (context / "labels.txt").write_text("".join(f"{i}: {name}\n" for i, name in enumerate(everything, 1)))
     (context / "59_labels.txt").write_text("".join(f"{i}: {name}\n" for i, name in enumerate(task, 1)))
     listed(tmp_path / "VOC2010" / "ImageSets" / "Main" / "val.txt")
-    given = {"voc_dir": str(tmp_path), "context_dir": str(context), "split": "val"}
-    net = built("PASCALContextSegDataLayer", "pascalcontext_layers", 2, **given)
+    settings = {"voc_dir": str(tmp_path), "context_dir": str(context), "split": "val"}
+    net = built("PASCALContextSegDataLayer", "pascalcontext_layers", 2, **settings)
     table = {5: 1, 2: 2, 3: 3, 4: 4}  # aeroplane, table, bedclothes, cloth by their place in labels.txt
     for i, (data, label) in enumerate(passes(net, 3)):
         pixels = stored(tmp_path / "VOC2010" / "JPEGImages" / f"{NAMES[i]}.jpg")[..., ::-1].astype(np.float32)
@@ -134,7 +134,7 @@ def test_pascal_context(tmp_path):
         np.testing.assert_array_equal(label[0, 0], np.vectorize(lambda v: table.get(v, 0))(classes(i, 9)))
     (context / "59_labels.txt").write_text("1: dog\n")
     with pytest.raises(LayerError, match=r"59_labels.txt has the class 'dog', which is not in labels.txt"):
-        built("PASCALContextSegDataLayer", "pascalcontext_layers", 2, **given)
+        built("PASCALContextSegDataLayer", "pascalcontext_layers", 2, **settings)
 
 
 def test_nyud_and_its_tops(tmp_path):
@@ -145,8 +145,8 @@ def test_nyud_and_its_tops(tmp_path):
         saved(tmp_path / "data" / "depth" / f"img_{name}.png", depths[i])
         write_mat(tmp_path / "segmentation" / f"img_{name}.mat", segmentation=classes(i, 41).astype("f8"))
     listed(tmp_path / "test.txt")
-    given = {"nyud_dir": str(tmp_path), "split": "test"}
-    net = built("NYUDSegDataLayer", "nyud_layers", 4, tops=["color", "depth", "hha", "label"], **given)
+    settings = {"nyud_dir": str(tmp_path), "split": "test"}
+    net = built("NYUDSegDataLayer", "nyud_layers", 4, tops=["color", "depth", "hha", "label"], **settings)
     for i, (color, depth, hha, label) in enumerate(passes(net, 2)):
         pixels = rgb(i)[..., ::-1].astype(np.float32) - np.array([116.190, 97.203, 92.318], np.float32)
         np.testing.assert_array_equal(color[0], pixels.transpose(2, 0, 1))
@@ -157,13 +157,13 @@ def test_nyud_and_its_tops(tmp_path):
             label[0, 0], [[255 if v == 0 else v - 1 for v in row] for row in classes(i, 41).tolist()]
         )
     with pytest.raises(LayerError, match="tops names 1 tops, the layer has 2"):
-        built("NYUDSegDataLayer", "nyud_layers", 2, tops=["color"], **given)
+        built("NYUDSegDataLayer", "nyud_layers", 2, tops=["color"], **settings)
     with pytest.raises(LayerError, match="tops has 'colour', it may have color, depth, hha, label"):
-        built("NYUDSegDataLayer", "nyud_layers", 1, tops=["colour"], **given)
+        built("NYUDSegDataLayer", "nyud_layers", 1, tops=["colour"], **settings)
     depths[0][2, 3] = 0
     saved(tmp_path / "data" / "depth" / f"img_{NAMES[0]}.png", depths[0])
     with pytest.raises(LayerError, match=r"2007_000032.png has the depth 0"):
-        built("NYUDSegDataLayer", "nyud_layers", 1, tops=["depth"], **given)
+        built("NYUDSegDataLayer", "nyud_layers", 1, tops=["depth"], **settings)
 
 
 def test_sift_flow(tmp_path):
@@ -184,11 +184,11 @@ def test_sift_flow(tmp_path):
 
 def test_wrong_files_are_named(tmp_path):
     root = voc(tmp_path)
-    given = {"voc_dir": str(root), "split": "seg11valid", "mean": MEAN}
+    settings = {"voc_dir": str(root), "split": "seg11valid", "mean": MEAN}
 
     def wrong(match: str, step: int = 0, **changes) -> None:
         with pytest.raises(LayerError, match=match) as caught:
-            passes(built("VOCSegDataLayer", "voc_layers", 2, **{**given, **changes}), step + 1)
+            passes(built("VOCSegDataLayer", "voc_layers", 2, **{**settings, **changes}), step + 1)
         assert "'data'" in str(caught.value)  # the layer's name
 
     wrong("cannot read the list '.*/none.txt'", split="none")

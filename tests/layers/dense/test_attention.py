@@ -59,15 +59,15 @@ LAUNCHES: list[tuple] = [  # for tests/device/test_threaded.py: few samples, and
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_as_defined(depth, points, dtype, device):
     """Depths below, at and beyond the vectors of the host, and more samples than a block keeps."""
-    given = inputs(np.random.default_rng(depth), depth=depth, points=points, queries=3 if points > 9 else 7)
-    result = Rig(TEXT, given, device=device, dtype=dtype).forward()[0]
-    close(result, definition(*given), rtol=1e-5 if dtype == np.float32 else 1e-12, atol=2e-6)
+    arrays = inputs(np.random.default_rng(depth), depth=depth, points=points, queries=3 if points > 9 else 7)
+    result = Rig(TEXT, arrays, device=device, dtype=dtype).forward()[0]
+    close(result, definition(*arrays), rtol=1e-5 if dtype == np.float32 else 1e-12, atol=2e-6)
 
 
 def test_gradients(device):
     """Of the values, the places and the weights; where a place crosses a pixel there is a kink, which is passed over."""
-    given = inputs(np.random.default_rng(1))
-    check_gradient(Rig(TEXT, given, device=device, dtype=np.float64), bottoms=(0, 3, 4), step=1e-5)
+    arrays = inputs(np.random.default_rng(1))
+    check_gradient(Rig(TEXT, arrays, device=device, dtype=np.float64), bottoms=(0, 3, 4), step=1e-5)
 
 
 @pytest.mark.parametrize(("depth", "points"), [(32, 4), (16, 90)])
@@ -90,13 +90,13 @@ def test_as_torch(depth, points):
     wanted.backward(torch.tensor(grad))
     grads = ops.multi_scale_deformable_attn_backward(grad, value, shapes, starts, places, weights)
     for name, tensor in zip(("value", "sampling_locations", "attention_weights"), (v, p, w), strict=True):
-        close(grads[name], tensor.grad.numpy(), rtol=1e-11, atol=1e-12, what=name)
+        close(grads[name], tensor.grad.numpy(), rtol=1e-11, atol=1e-12, title=name)
 
 
 def test_wild_places_count_for_nothing(device):
     """NaN, infinity and places far away, whatever their weight; no pixel that is not read changes anything."""
-    given = inputs(np.random.default_rng(4))
-    wild = [a.copy() for a in given]
+    arrays = inputs(np.random.default_rng(4))
+    wild = [a.copy() for a in arrays]
     bad = [np.nan, np.inf, -np.inf, 1e30, -1e30, 3e9]
     for i, value in enumerate(bad):
         wild[3][i % 2, i, 0, i % 3, 1, i % 2] = value
@@ -113,9 +113,9 @@ def test_wild_places_count_for_nothing(device):
     assert not got[3][gone].any()
     assert not got[4][gone].any()
     assert np.array_equal(got[3][~gone], wanted[3][~gone])
-    given[0][:, 5] = np.nan  # a pixel outside: beside the left border lies the last pixel of the row above
-    given[3][..., 0, :, :] = (1e-3, 3.5 / 6)  # level 0, between rows 3 and 4, left of column 0
-    assert np.isfinite(Rig(TEXT, given, device=device).forward()[0]).all()
+    arrays[0][:, 5] = np.nan  # a pixel outside: beside the left border lies the last pixel of the row above
+    arrays[3][..., 0, :, :] = (1e-3, 3.5 / 6)  # level 0, between rows 3 and 4, left of column 0
+    assert np.isfinite(Rig(TEXT, arrays, device=device).forward()[0]).all()
 
 
 def test_any_workers(monkeypatch):
@@ -123,8 +123,8 @@ def test_any_workers(monkeypatch):
 
 
 def test_half_is_rounded_once(device):
-    given = inputs(np.random.default_rng(7), depth=20)
-    halves = [a.astype(np.float16) if i not in (1, 2) else a for i, a in enumerate(given)]
+    arrays = inputs(np.random.default_rng(7), depth=20)
+    halves = [a.astype(np.float16) if i not in (1, 2) else a for i, a in enumerate(arrays)]
     half, single = (Rig(TEXT, halves, device=device, dtype=dtype) for dtype in (np.float16, np.float32))
     top = half.forward()[0]
     assert np.array_equal(top, single.forward()[0].astype(np.float16))
@@ -137,14 +137,14 @@ def test_half_is_rounded_once(device):
 def test_nothing_there(empty, device):
     """A result of the right shape, zeros where there are no samples, and gradients that are zeros."""
     sizes = {empty: () if empty == "levels" else 0}
-    given = [
+    arrays = [
         np.zeros((2, 0, 3, 5)),
         np.zeros((0, 2)),
         np.zeros(0),
         np.zeros((2, 7, 3, 0, 4, 2)),
         np.zeros((2, 7, 3, 0, 4)),
     ]
-    rig = Rig(TEXT, given if empty == "levels" else inputs(np.random.default_rng(9), **sizes), device=device)
+    rig = Rig(TEXT, arrays if empty == "levels" else inputs(np.random.default_rng(9), **sizes), device=device)
     top = rig.forward()[0]
     n, _, m, d = rig.bottom[0].shape
     assert top.shape == (n, rig.bottom[4].shape[1], m * d)
@@ -164,7 +164,7 @@ def test_nothing_there(empty, device):
     ],
 )  # fmt: skip
 def test_what_does_not_fit(index, value, message):
-    given = inputs(np.random.default_rng(10))
-    given[index] = np.asarray(value)
+    arrays = inputs(np.random.default_rng(10))
+    arrays[index] = np.asarray(value)
     with pytest.raises(LayerError, match=message):
-        Rig(TEXT, given).forward()
+        Rig(TEXT, arrays).forward()

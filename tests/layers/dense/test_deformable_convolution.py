@@ -73,13 +73,13 @@ def reference(x, offset, mask, weights, bias, form: dict) -> np.ndarray:
 
 @pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
 def test_forward(form, device):
-    given = inputs(form)
+    arrays = inputs(form)
     for text, bottoms in ((PLAIN, 2), (MASKED, 3)):
-        r = Rig(text % prototxt(form), given[:bottoms], device=device, dtype=np.float64)
+        r = Rig(text % prototxt(form), arrays[:bottoms], device=device, dtype=np.float64)
         blobs = [np.array(b.data) for b in r.layer.blobs]
         weights, bias = blobs[0], blobs[1] if len(blobs) > 1 else None
-        mask = given[2] if bottoms == 3 else None
-        close(r.forward()[0], reference(given[0], given[1], mask, weights, bias, form), rtol=1e-12, atol=1e-12)
+        mask = arrays[2] if bottoms == 3 else None
+        close(r.forward()[0], reference(arrays[0], arrays[1], mask, weights, bias, form), rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
@@ -118,12 +118,12 @@ def test_as_torchvision(form):
         pytest.skip(f"torchvision: {error}")
 
     f = {"stride": (1, 1), "pad": (0, 0), "dilation": (1, 1), **form}
-    given = inputs(form, reach=4)
-    r = Rig(MASKED % prototxt(form), given, dtype=np.float64)
+    arrays = inputs(form, reach=4)
+    r = Rig(MASKED % prototxt(form), arrays, dtype=np.float64)
     top = r.forward()[0]
     diff = np.random.default_rng(2).standard_normal(top.shape)
     diffs = r.backward([diff])
-    x, offset, mask = (torch.tensor(a, requires_grad=True) for a in given)
+    x, offset, mask = (torch.tensor(a, requires_grad=True) for a in arrays)
     blobs = [torch.tensor(b.data, requires_grad=True) for b in r.layer.blobs]
     bias = blobs[1] if len(blobs) > 1 else None
     out = deform_conv2d(x, offset, blobs[0], bias, f["stride"], f["pad"], f["dilation"], mask)
@@ -161,23 +161,23 @@ def test_modulated_reads_a_parameter_of_its_own():
 
 def test_reshape_and_no_images(device):
     form = FORMS["groups"]
-    given = inputs(form)
-    r = Rig(MASKED % prototxt(form), given, device=device)
+    arrays = inputs(form)
+    r = Rig(MASKED % prototxt(form), arrays, device=device)
     first = r.forward()[0]
     for other in (inputs(form, batch=1, size=(3, 9)), inputs(form, batch=0)):
         for i, value in enumerate(other):
             r.set_bottom(i, value)
         assert r.forward()[0].shape == (*other[0].shape[:1], 6, *other[1].shape[2:])
         r.backward([np.ones(r.top[0].shape)])
-    for i, value in enumerate(given):
+    for i, value in enumerate(arrays):
         r.set_bottom(i, value)
     assert np.array_equal(r.forward()[0], first)
 
 
 def test_the_same_for_any_number_of_threads(monkeypatch):
     form = FORMS["3x3"]
-    given = inputs(form, size=(20, 21), channels=8)
-    r = Rig(MASKED % prototxt(form, 12), given)
+    arrays = inputs(form, size=(20, 21), channels=8)
+    r = Rig(MASKED % prototxt(form, 12), arrays)
     diff = np.random.default_rng(3).standard_normal(r.top[0].shape)
     results = []
     for workers in (1, 2, 5):
@@ -215,7 +215,7 @@ def test_only_what_is_asked_for_is_written():
     ],
 )
 def test_errors(change, shapes, message):
-    given = [a if s is None else np.zeros(s) for a, s in zip(inputs(FORMS["3x3"]), shapes)]
+    arrays = [a if s is None else np.zeros(s) for a, s in zip(inputs(FORMS["3x3"]), shapes)]
     text = prototxt(FORMS["3x3"])
     if change:
         word = change.split(":")[0] + ":"
@@ -224,4 +224,4 @@ def test_errors(change, shapes, message):
             del words[at : at + 2]
         text = f"{change} {' '.join(words)}"
     with pytest.raises(LayerError, match=message):
-        Rig(MASKED % text, given)
+        Rig(MASKED % text, arrays)

@@ -235,31 +235,31 @@ OLDER = f'type: "Lstm" lstm_param {{ num_output: {D} clipping_threshold: %s weig
 
 
 @pytest.mark.later(but=1)
-@pytest.mark.parametrize("given", [False, True], ids=["", "cont"])
-def test_the_older_lstm(given, device):
+@pytest.mark.parametrize("with_cont", [False, True], ids=["", "cont"])
+def test_the_older_lstm(with_cont, device):
     """CTPN's: W_x, W_h, b; cont may be left out, then every forward begins anew."""
     blobs = bottoms("LSTM", 5, 3, False, False)
-    rig = Rig(OLDER % 0, blobs[: 1 + given], dtype=np.float64, device=device)
+    rig = Rig(OLDER % 0, blobs[: 1 + with_cont], dtype=np.float64, device=device)
     assert [b.shape for b in rig.layer.blobs] == [(16, 6), (16, D), (16,)]
     weights, hidden, bias = (np.array(b.data) for b in rig.layer.blobs)
     state: tuple = ()
     for steps in (5, 2, 5):
         blobs = bottoms("LSTM", steps, 3, False, False, seed=steps)
-        for i, blob in enumerate(blobs[: 1 + given]):
+        for i, blob in enumerate(blobs[: 1 + with_cont]):
             rig.set_bottom(i, blob)
-        cont = blobs[1] if given else np.minimum(np.arange(steps), 1)[:, None] * np.ones((steps, 3))
+        cont = blobs[1] if with_cont else np.minimum(np.arange(steps), 1)[:, None] * np.ones((steps, 3))
         outputs, *state = lstm(blobs[0], cont, (weights, bias, hidden), None, *state)
         close(rig.forward()[0], outputs)
-    if given:
+    if with_cont:
         rig.bottom[1].data[0] = 0
     check_gradient(rig, samples=FEW if device == "cuda" else 60)
     g = 1e-3 * random(5, 3, D)
-    plain = rig.backward([g], [True, False][: 1 + given])[0]
+    plain = rig.backward([g], [True, False][: 1 + with_cont])[0]
     for threshold, same in ((1, True), (1e-5, False)):
         clipped = Rig(OLDER % threshold, [np.array(b.data) for b in rig.bottom], dtype=np.float64, device=device,
                       params=[weights, hidden, bias])  # fmt: skip
         clipped.forward()
-        assert np.allclose(clipped.backward([g], [True, False][: 1 + given])[0], plain) == same
+        assert np.allclose(clipped.backward([g], [True, False][: 1 + with_cont])[0], plain) == same
     assert np.abs(clipped.param_diffs()[2]).max() <= 15 * 1e-5  # 15 places, none with more than the threshold
     with pytest.raises(LayerError, match="1 or 2 bottoms"):
         Rig(OLDER % 0, [*blobs, blobs[0]])

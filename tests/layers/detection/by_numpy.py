@@ -62,12 +62,12 @@ def detections(layer: Any, bottoms: list[np.ndarray], tops: int) -> list[np.ndar
                 continue
             at = np.flatnonzero(score > least)
             at = at[best(score[at], top_k)]
-            found = of_ssd(p, anchors[at], variances[at], by[at, :4])
-            found = np.where(found < 0, 0, np.where(found > 1, 1, found)) if p.clip else found
+            decoded = of_ssd(p, anchors[at], variances[at], by[at, :4])
+            decoded = np.where(decoded < 0, 0, np.where(decoded > 1, 1, decoded)) if p.clip else decoded
             stay = suppress.suppress_rows(
-                layer.device, found, p.nms_param.nms_threshold, eta=p.nms_param.eta, above=True
+                layer.device, decoded, p.nms_param.nms_threshold, eta=p.nms_param.eta, above=True
             )
-            numbers = [np.full(len(stay), image), np.full(len(stay), label), score[at[stay]], found[stay]]
+            numbers = [np.full(len(stay), image), np.full(len(stay), label), score[at[stay]], decoded[stay]]
             if layer.corners:
                 size, own = boxes[:, None, 2:] - boxes[:, None, :2], at[stay]
                 corners = variances[:, None, :2] * by[:, 4:].reshape(-1, 4, 2) * size
@@ -122,9 +122,9 @@ def proposals(layer: Any, bottoms: list[np.ndarray], tops: int) -> list[np.ndarr
     settings, stride = (layer.limits, layer.stride) if plain else (layer.settings, layer.settings["feat_stride"])
     kind, count = layer.boxes, len(layer.anchors)
     anchors = kind.everywhere(layer.anchors, *scores.shape[2:], stride)
-    rows, numbers, told = [], [], info.reshape(len(info), -1)
+    rows, numbers, images = [], [], info.reshape(len(info), -1)
     for image in range(len(scores)):
-        height, width, scale = told[image % len(told)][:3]
+        height, width, scale = images[image % len(images)][:3]
         boxes = kind.clip(kind.decode(anchors, by_place(offsets[image], kind.columns)), height, width)
         chances = by_place(scores[image, count:], 1)[:, 0]
         stay = regions_of(layer, kind, boxes, chances, settings, scale)

@@ -95,10 +95,10 @@ def test_the_next_stage_of_mnc_is_numpys(device):
         for dtype in (np.float32, np.float64):
             with np.errstate(all="ignore"):
                 rig = Rig(STAGE, bottoms, device=device, dtype=dtype)
-                found = [rig.forward(), chosen(STAGE, bottoms, dtype=dtype)]
+                computed = [rig.forward(), chosen(STAGE, bottoms, dtype=dtype)]
             if dtype == np.float32 and bottoms is wild:
-                found = [[np.nan_to_num(each[0], posinf=9, neginf=9)] for each in found]
-            same(*found, 1e-5)
+                computed = [[np.nan_to_num(each[0], posinf=9, neginf=9)] for each in computed]
+            same(*computed, 1e-5)
     rig = Rig(STAGE, plain, device=device, dtype=np.float64)
     (tops,) = rig.forward()
     diff, of = rng.normal(0, 1, tops.shape), plain[2].argmax(1)
@@ -131,15 +131,15 @@ KINDS = {"BoxOutput": FIELDS, "BoxGroupOutput": GROUPS}
 
 def of_fields(rng, kind: str, images: int, wild: bool = False) -> list[np.ndarray]:
     """Few different scores; both classes of BoxOutput's are better than the background somewhere."""
-    found = []
+    bottoms = []
     for height, width, fields in ((13, 15, 3), (6, 8, 1)):
         if kind == "BoxOutput":
             scores = rng.integers(0, 20, (images, 3, height, width)) / 20
-            found.append(np.concatenate([scores, 2 * maps(rng, images, 4, height, width)], 1))
+            bottoms.append(np.concatenate([scores, 2 * maps(rng, images, 4, height, width)], 1))
         else:
-            found.append(rng.integers(0, 20, (images * fields, 2, height, width)) / 20)
-            found.append(2 * maps(rng, images * fields, 4, height, width))
-    return [rng.choice(WILD, each.shape) if wild else each for each in found]
+            bottoms.append(rng.integers(0, 20, (images * fields, 2, height, width)) / 20)
+            bottoms.append(2 * maps(rng, images * fields, 4, height, width))
+    return [rng.choice(WILD, each.shape) if wild else each for each in bottoms]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -352,16 +352,16 @@ def test_places_that_are_set_are_numpys(device, monkeypatch):
             ('type: "Filter"', [rng.normal(size=(width, 2, 3)), rng.normal(size=width), mask[0, 0, 0]], 2),
         ]
         for text, bottoms, tops in cases:
-            found: list = []
+            runs: list = []
             for on, where in ((False, "cpu"), (True, device)):
                 monkeypatch.setitem(places.BY_KERNEL, open_device(where).kind, on)
                 rig = Rig(text, bottoms, device=where, tops=tops)
                 values = rig.forward()
                 diffs = [np.random.default_rng(1).normal(size=value.shape) for value in values]
                 down = rig.backward(diffs, [i < tops for i in range(len(bottoms))])
-                found.append([*values, *down[:tops]])
+                runs.append([*values, *down[:tops]])
                 assert bool(rig.layer.set_places.items) == on
-            same(*found)
+            same(*runs)
 
 
 def choose_regions(run: Callable) -> None:
@@ -416,14 +416,14 @@ def inputs(**shapes: tuple[int, ...]) -> str:
 def layer(names: str, bottoms: str, text: str) -> str:
     """names: its tops, of which the first is its own name too."""
     tops, needed = (
-        " ".join(f'{what}: "{name}"' for name in of.split()) for what, of in (("top", names), ("bottom", bottoms))
+        " ".join(f'{field}: "{name}"' for name in of.split()) for field, of in (("top", names), ("bottom", bottoms))
     )
     return f'layer {{ name: "{names.split()[0]}" {needed} {tops} {text} }}\n'
 
 
 def published(module: str, name: str, settings: str = "") -> str:
-    told = f'param_str: "{{{settings}}}"' if settings else ""
-    return f'type: "Python" python_param {{ module: "{module}" layer: "{name}" {told} }}'
+    param_str = f'param_str: "{{{settings}}}"' if settings else ""
+    return f'type: "Python" python_param {{ module: "{module}" layer: "{name}" {param_str} }}'
 
 
 BINS = 'type: "ROIPooling" roi_pooling_param { pooled_h: 2 pooled_w: 2 spatial_scale: 0.125 }'
@@ -465,13 +465,13 @@ def test_a_net_of_such_regions_is_two_graphs(name, monkeypatch):
     counts, ready = set(), 0
     for turn in range(12):
         rng = np.random.default_rng(20 + turn % 2)
-        given = {each: rng.normal(0, 1, planned.blobs[each].shape) for each in planned.inputs}
-        given |= {each: value for each, value in (("info", INFO), ("size", [[50, 60]])) if each in planned.inputs}
+        arrays = {each: rng.normal(0, 1, planned.blobs[each].shape) for each in planned.inputs}
+        arrays |= {each: value for each, value in (("info", INFO), ("size", [[50, 60]])) if each in planned.inputs}
         before = stand_in.counts()
-        got = planned.forward((read,), **given)
+        got = planned.forward((read,), **arrays)
         grown = stand_in.since(before)
-        for top, values in layers_alone.forward((read,), **given).items():
-            close(got[top], values, rtol=1e-5, what=top)
+        for top, values in layers_alone.forward((read,), **arrays).items():
+            close(got[top], values, rtol=1e-5, title=top)
         if not grown["captures"] and grown["replays"] == 2:
             # What is read: the regions, the outputs; and how many regions there are. Detections come with their number.
             outputs = len(planned.outputs)
@@ -501,12 +501,12 @@ def test_suppression_alone_and_rons_boxes_are_one_graph_and_a_filter_another(mon
     rng = np.random.default_rng(14)
     for turn in range(8):
         low = rng.uniform(0, 50, (40, 2))
-        given = {each: rng.normal(0, 0.3, planned.blobs[each].shape) for each in planned.inputs}
-        given["boxes"] = np.concatenate([low, low + rng.uniform(0, 30, (40, 2))], 1)
+        arrays = {each: rng.normal(0, 0.3, planned.blobs[each].shape) for each in planned.inputs}
+        arrays["boxes"] = np.concatenate([low, low + rng.uniform(0, 30, (40, 2))], 1)
         before = stand_in.counts()
-        got = planned.forward(**given)
+        got = planned.forward(**arrays)
         grown = stand_in.since(before)
-        for top, values in layers_alone.forward(**given).items():
+        for top, values in layers_alone.forward(**arrays).items():
             np.testing.assert_array_equal(got[top], values)
         if turn > 4:  # four outputs, of which the filter's has another number of rows than could be
             wanted = {"captures": 0, "replays": 2, "launches": 0, "to_host": 5}

@@ -327,13 +327,13 @@ def test_a_net_of_regions_is_two_graphs(monkeypatch):
     planned, layers = pair(REGIONS)
     rng = np.random.default_rng(9)
     for turn in range(8):
-        given = dict(scores=rng.random((1, 2, 4, 4)), offsets=rng.normal(0, 0.1, (1, 4, 4, 4)), info=[[64, 64, 1]],
+        inputs = dict(scores=rng.random((1, 2, 4, 4)), offsets=rng.normal(0, 0.1, (1, 4, 4, 4)), info=[[64, 64, 1]],
                      maps=rng.normal(size=(1, 8, 4, 4)))  # fmt: skip
         before = stand_in.counts()
-        got = planned.forward(("rois",), **given)
+        got = planned.forward(("rois",), **inputs)
         grown = stand_in.since(before)
-        for name, values in layers.forward(("rois",), **given).items():
-            close(got[name], values, rtol=1e-6, what=name)
+        for name, values in layers.forward(("rois",), **inputs).items():
+            close(got[name], values, rtol=1e-6, title=name)
         if turn > 4:
             # Four inputs; the number of regions, the two blobs that are read.
             wanted = {"captures": 0, "replays": 2, "launches": 0, "to_device": 4, "to_host": 3}

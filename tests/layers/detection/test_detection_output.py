@@ -46,10 +46,10 @@ def test_threshold_is_strict_and_ties_go_to_the_first_prior():
     np.testing.assert_allclose(got[:, 3:], SQUARES[[0]], atol=1e-6)
 
 
-@pytest.mark.parametrize(("text", "kept"), [("top_k: 2", 1), ("top_k: 0", 0), ("top_k: -1", 3), ("top_k: 3", 2)])
-def test_top_k_comes_before_suppression(text, kept):
+@pytest.mark.parametrize(("text", "count"), [("top_k: 2", 1), ("top_k: 0", 0), ("top_k: -1", 3), ("top_k: 3", 2)])
+def test_top_k_comes_before_suppression(text, count):
     got = run(TWO.replace("0.5", f"0.6 {text}"), [[[0, 0.6], [0, 0.7], [0, 0.3], [0, 0.1]]])
-    assert (got[:, 1] == 1).sum() == kept
+    assert (got[:, 1] == 1).sum() == count
 
 
 def test_keep_top_k_is_over_all_classes_of_an_image():
@@ -66,9 +66,9 @@ def test_nothing_found_gives_a_row_per_image_and_absent_images_otherwise():
     nothing[:, 0] = [0, 1]
     assert np.array_equal(run(TWO + "confidence_threshold: 2", np.ones((2, 4, 2))), nothing)
     assert np.array_equal(run(TWO + "keep_top_k: 0", np.ones((2, 4, 2))), nothing)
-    some = np.zeros((2, 4, 2))
-    some[1, 2, 1] = 0.5
-    got = run(TWO + "confidence_threshold: 0.1", some)
+    scores = np.zeros((2, 4, 2))
+    scores[1, 2, 1] = 0.5
+    got = run(TWO + "confidence_threshold: 0.1", scores)
     assert got.shape == (1, 7)
     assert got[0, 0] == 1
 
@@ -126,12 +126,12 @@ def test_background_other_than_zero_and_none():
 
 def plain(boxes, scores, threshold, limit, eta, top_k) -> list[int]:
     """Suppression as a plain loop over one class."""
-    kept: list[int] = []
+    survivors: list[int] = []
     for p in [p for p in np.argsort(-scores, kind="stable") if scores[p] > threshold][: None if top_k < 0 else top_k]:
-        if all(iou(boxes[p], boxes[k]) <= limit for k in kept):
-            kept.append(p)
+        if all(iou(boxes[p], boxes[k]) <= limit for k in survivors):
+            survivors.append(p)
             limit *= eta if limit > 0.5 else 1
-    return kept
+    return survivors
 
 
 @pytest.mark.parametrize(("eta", "top_k"), [(1, -1), (1, 40), (0.9, -1), (0.7, 60)])
@@ -186,8 +186,8 @@ def test_saved_files(tmp_path):
         r.forward()
     assert (tmp_path / "VOC/results/x_7.txt").read_text() == "a 0.875 100 50 200 100\n12 0.875 25 25 50 50\n"
     assert (tmp_path / "ILSVRC/results/x_.txt").read_text() == "a 1 0.875 100 50 200 100\n12 1 0.875 25 25 50 50\n"
-    found = json.loads((tmp_path / "COCO/results/x_.json").read_text())
-    assert found[1] == {"image_id": 12, "category_id": 7, "bbox": [25.0, 25.0, 25.0, 25.0], "score": 0.875}
+    results = json.loads((tmp_path / "COCO/results/x_.json").read_text())
+    assert results[1] == {"image_id": 12, "category_id": 7, "bbox": [25.0, 25.0, 25.0, 25.0], "score": 0.875}
 
 
 def test_what_cannot_be_saved_or_drawn_warns():

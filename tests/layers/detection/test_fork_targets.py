@@ -348,20 +348,20 @@ def test_hard_regions(device):
     regions = np.column_stack([RNG.integers(0, 2, count), boxes(count, 40)]).astype(np.float32)
     labels = RNG.integers(0, 3, count).astype(float)
     chances = RNG.dirichlet(np.ones(3), count).astype(np.float32)
-    given, wanted = RNG.standard_normal((2, count, 12)).astype(np.float32)
+    predicted, wanted = RNG.standard_normal((2, count, 12)).astype(np.float32)
     inside = np.zeros((count, 12), np.float32)
     for i, label in enumerate(labels.astype(int)):
         if label:
             inside[i, 4 * label : 4 * label + 4] = 1
     settings = "batch_size: 6, ohem_nms_thresh: 0.3"
-    bottoms = [chances, given, regions, labels, wanted, inside, 2 * inside]
+    bottoms = [chances, predicted, regions, labels, wanted, inside, 2 * inside]
     tops = rig_of("HardRegions", settings, bottoms, 5, device).forward()
     loss = []
     for i, label in enumerate(labels.astype(int)):
         value = -np.log(float(chances[i, label]))
         for k in range(12):
             if label and inside[i, k]:
-                d = abs(float(given[i, k]) - float(wanted[i, k]))
+                d = abs(float(predicted[i, k]) - float(wanted[i, k]))
                 value += 2 * (d * d / 2 if d < 1 else d - 0.5)
         loss.append(value)
     stay: list[int] = []

@@ -36,7 +36,7 @@ def iou(a, b) -> float:
 
 
 def expected_regions(scores, offsets, info) -> np.ndarray:
-    found = []
+    candidates = []
     for score, offset, stride in zip(scores, offsets, (8, 16)):
         every = anchors_of(stride, 2, [0.5, 1])
         for y, x in np.ndindex(*score.shape[2:]):
@@ -48,12 +48,12 @@ def expected_regions(scores, offsets, info) -> np.ndarray:
                 box = np.concatenate([centre - grown / 2, centre + grown / 2])
                 box = np.clip(box, 0, [info[1] - 1, info[0] - 1] * 2)
                 if (box[2:] - box[:2] + 1 >= 4 * info[2]).all():
-                    found.append([*box, score[0, 2 + k, y, x]])
-    kept = []
-    for row in sorted(found, key=lambda r: -r[4]):
-        if all(iou(row, other) < 0.7 for other in kept):
-            kept.append(row)
-    return np.array(kept[:6])[:, :4]
+                    candidates.append([*box, score[0, 2 + k, y, x]])
+    survivors = []
+    for row in sorted(candidates, key=lambda r: -r[4]):
+        if all(iou(row, other) < 0.7 for other in survivors):
+            survivors.append(row)
+    return np.array(survivors[:6])[:, :4]
 
 
 def test_fpn_proposal(device):

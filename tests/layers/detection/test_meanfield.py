@@ -27,7 +27,7 @@ def by_dictionary(features: np.ndarray, values: np.ndarray) -> np.ndarray:
         basis[: j + 1, j], basis[j + 1, j] = 1, -(j + 1)
         basis[:, j] *= np.sqrt(2 / 3) * (d + 1) / np.sqrt((j + 1) * (j + 2))
     table: dict[tuple[int, ...], np.ndarray] = {}
-    found = []
+    simplices = []
     for feature, value in zip(features, values):
         lifted = basis @ feature
         best = None
@@ -46,7 +46,7 @@ def by_dictionary(features: np.ndarray, values: np.ndarray) -> np.ndarray:
             weight = 1 - (delta[0] - delta[d]) / (d + 1) if k == 0 else (delta[d - k] - delta[d + 1 - k]) / (d + 1)
             corners.append((tuple(key), weight))
             table[tuple(key)] = table.get(tuple(key), 0) + weight * value
-        found.append(corners)
+        simplices.append(corners)
     for axis in range(d + 1):
         step = np.ones(d + 1, int)
         step[axis] -= d + 1
@@ -54,7 +54,7 @@ def by_dictionary(features: np.ndarray, values: np.ndarray) -> np.ndarray:
             key: own + sum(table.get(tuple(np.array(key) + s * step), 0 * own) for s in (-1, 1)) / 2
             for key, own in table.items()
         }
-    return np.array([sum(w * table[key] for key, w in corners) for corners in found]) / (1 + 2.0**-d)
+    return np.array([sum(w * table[key] for key, w in corners) for corners in simplices]) / (1 + 2.0**-d)
 
 
 @pytest.mark.parametrize("d", [1, 2, 3])
@@ -130,11 +130,11 @@ def test_first_weights_and_what_is_refused():
     rig = Rig(TEXT % 2, [SCORES, SCORES, PICTURE])
     for blob, value in zip(rig.layer.blobs, (2, 3, -1)):
         np.testing.assert_array_equal(np.asarray(blob.data)[0, 0], value * np.eye(3))
-    for bottoms, what in (
+    for bottoms, message in (
         ([SCORES, SCORES[:, :2], PICTURE], "bottom 1 must have the shape of bottom 0"),
         ([SCORES, SCORES, PICTURE[:, :1]], "the picture, must be"),
         ([SCORES, SCORES, np.full_like(PICTURE, np.inf)], "not finite"),
         ([SCORES, SCORES, 1e9 * PICTURE], "too small for this picture"),
     ):
-        with pytest.raises(LayerError, match=what):
+        with pytest.raises(LayerError, match=message):
             Rig(TEXT % 1, bottoms).forward()

@@ -60,7 +60,7 @@ def cut(box: np.ndarray, true: np.ndarray, mask: np.ndarray) -> np.ndarray:
     return out
 
 
-def check_targets(regions, labels, masks, info, given, sizes, side: int, least: float) -> int:
+def check_targets(regions, labels, masks, info, gt_masks, sizes, side: int, least: float) -> int:
     """Labels, masks and info of regions against the loops; how many are objects."""
     objects = 0
     for row, region in enumerate(regions[:, 1:]):
@@ -74,7 +74,7 @@ def check_targets(regions, labels, masks, info, given, sizes, side: int, least: 
         objects += 1
         assert labels[row] == TRUTH[mine, 4]
         box, true = np.rint(region / 2).astype(int), np.rint(TRUTH[mine, :4] / 2).astype(int)
-        mask = given[mine][: sizes[mine, 0], : sizes[mine, 1]]
+        mask = gt_masks[mine][: sizes[mine, 0], : sizes[mine, 1]]
         wanted = smooth(cut(box, true, mask), side, side)
         clear = abs(wanted - 0.4) > 1e-6
         assert (masks[row, 0] == (wanted >= 0.4))[clear].all()
@@ -83,14 +83,14 @@ def check_targets(regions, labels, masks, info, given, sizes, side: int, least: 
 
 
 def test_mnc_proposal_target(device):
-    given, sizes = true_masks()
+    gt_masks, sizes = true_masks()
     regions = near(6, 5)
     numbers = np.arange(len(regions))[None] + 100
     settings = "num_classes: 4, batch_size: 15, mask_size: 7, fg_fraction: [0.6], bg_fraction: [1, 1]"
-    bottoms = [regions, TRUTH, INFO, given, sizes, numbers]
+    bottoms = [regions, TRUTH, INFO, gt_masks, sizes, numbers]
     rig = rig_of("MNCProposalTarget", settings, bottoms, 10, device, dtype=np.float64)
     drawn, labels, targets, inside, _, masks, weights, info, objects, others = rig.forward()
-    count = check_targets(drawn, labels, masks, info, given, sizes, 7, 0.5)
+    count = check_targets(drawn, labels, masks, info, gt_masks, sizes, 7, 0.5)
     assert count == 9 == weights[:, 0, 0, 0].sum()
     assert len(drawn) <= 15
     every = [*regions.tolist(), *[[0, *t[:4]] for t in TRUTH]]
@@ -149,21 +149,21 @@ def test_mnc_anchor_target(device):
 
 
 def test_mnc_mask(device):
-    given, sizes = true_masks()
+    gt_masks, sizes = true_masks()
     boxes = np.rint(TRUTH[:, :4] / 2)
     moved = boxes + np.array([[0, 0, 0, 0], [1, -1, 2, 0], [0, 2, 0, 2]])
     info = np.column_stack([[0, 1, 2], sizes, TRUTH[:, 4], moved, boxes])
     info = np.concatenate([info, np.full((1, 12), -1.0)])
     predicted = np.stack(
-        [smooth(given[k][: sizes[k, 0], : sizes[k, 1]], 9, 9).ravel() for k in range(3)] + [np.ones(81)]
+        [smooth(gt_masks[k][: sizes[k, 0], : sizes[k, 1]], 9, 9).ravel() for k in range(3)] + [np.ones(81)]
     )
-    rig = rig_of("MNCMask", "fg_seg_thresh: 0.6", [predicted, given, info], 2, device, dtype=np.float64)
+    rig = rig_of("MNCMask", "fg_seg_thresh: 0.6", [predicted, gt_masks, info], 2, device, dtype=np.float64)
     images, labels = rig.forward()
     close(images, predicted.reshape(4, 1, 9, 9))
     for k in range(3):
         box, true = moved[k].astype(int), boxes[k].astype(int)
         seen = smooth(predicted[k].reshape(9, 9), box[3] - box[1] + 1, box[2] - box[0] + 1) >= 0.4
-        mask = given[k][: sizes[k, 0], : sizes[k, 1]]
+        mask = gt_masks[k][: sizes[k, 0], : sizes[k, 1]]
         both = (seen & (cut(box, true, mask) > 0)).sum()
         share = both / (seen.sum() + mask.sum() - both)
         assert labels[k, 0] == (TRUTH[k, 4] if share >= 0.6 else 0)
@@ -179,10 +179,10 @@ def test_mnc_mask(device):
 
 
 def bridge(device: str, train: bool, settings: str = "") -> tuple[Rig, list[np.ndarray]]:
-    given, sizes = true_masks()
+    gt_masks, sizes = true_masks()
     regions = near(4, 3)
     offsets, scores = RNG.standard_normal((12, 16)) * 0.05, RNG.uniform(0, 1, (12, 4))
-    bottoms = [regions, offsets, scores, *([TRUTH, given, INFO, sizes] if train else [INFO])]
+    bottoms = [regions, offsets, scores, *([TRUTH, gt_masks, INFO, sizes] if train else [INFO])]
     text = "num_classes: 4, mask_size: 7" + settings
     return rig_of("MNCStageBridge", text, bottoms, 8 if train else 1, device, dtype=np.float64), bottoms
 
@@ -223,11 +223,11 @@ def test_mnc_stage_bridge(device):
 
 
 def test_mnc_without_true_boxes(device):
-    given, sizes = true_masks()
-    bottoms = [near(2, 3), TRUTH[:0], INFO, given[:0], sizes[:0], np.zeros((1, 6))]
+    gt_masks, sizes = true_masks()
+    bottoms = [near(2, 3), TRUTH[:0], INFO, gt_masks[:0], sizes[:0], np.zeros((1, 6))]
     tops = rig_of("MNCProposalTarget", "num_classes: 4", bottoms, 10, device).forward()
     assert not tops[1].any()
     rig, bottoms = bridge(device, True)
-    for at, empty in ((3, TRUTH[:0]), (4, given[:0]), (6, sizes[:0])):
+    for at, empty in ((3, TRUTH[:0]), (4, gt_masks[:0]), (6, sizes[:0])):
         rig.set_bottom(at, empty)
     assert len(rig.forward()[0]) == 12

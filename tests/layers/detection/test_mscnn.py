@@ -94,13 +94,13 @@ def check_slopes(rig: Rig, bottoms: tuple[int, ...]) -> None:
 @pytest.mark.parametrize("smooth", ["true", "false"])
 @pytest.mark.parametrize("weighted", ["true", "false"])
 def test_detection_loss(smooth, weighted, device):
-    given, truth = RNG.standard_normal((2, 7, 3, 4)) * 0.4, labels(2, 3, 4, 3)
+    maps, truth = RNG.standard_normal((2, 7, 3, 4)) * 0.4, labels(2, 3, 4, 3)
     text = f"""type: "DetectionLoss" {NORM} detection_loss_param {{ cls_num: 3 lambda: 0.5 field_w: 10 field_h: 14
         downsample_rate: 8 bb_smooth: {smooth} bg_threshold: 0.3 bg_multiple: 4 sample_mode: "all"
         pos_neg_weighted: {weighted} }}"""
-    rig = Rig(text, [given, truth], dtype=np.float64, device=device)
+    rig = Rig(text, [maps, truth], dtype=np.float64, device=device)
     wanted = expected_loss(
-        given[:, :3], given[:, 3:], truth, [(10, 14)], 8, quadratic=smooth == "false", factor=0.5, threshold=0.3,
+        maps[:, :3], maps[:, 3:], truth, [(10, 14)], 8, quadratic=smooth == "false", factor=0.5, threshold=0.3,
         weighted=weighted == "true",
     )  # fmt: skip
     close(rig.forward()[0], wanted.reshape(1, 1, 1, 2))
@@ -109,15 +109,15 @@ def test_detection_loss(smooth, weighted, device):
 
 def test_detection_loss_draws_background():
     """Of 400 background places, at most 4 (cls_num - 1) without an object, and bg_multiple for each object."""
-    given, truth = np.zeros((1, 6, 20, 20)), np.zeros((1, 6, 20, 20))
+    maps, truth = np.zeros((1, 6, 20, 20)), np.zeros((1, 6, 20, 20))
     text = 'type: "DetectionLoss" detection_loss_param { cls_num: 2 field_w: 8 field_h: 8 downsample_rate: 8 %s }'
     for mode, objects, least, most in (("random", 0, 1, 4), ("bootstrap", 0, 4, 4), ("random", 5, 15, 20 + 5)):
         truth[0, 0, 0, :objects] = 1
         truth[0, 1:5, 0, :objects] = 8
-        rig = Rig(text % f'sample_mode: "{mode}"', [given, truth], dtype=np.float64)
+        rig = Rig(text % f'sample_mode: "{mode}"', [maps, truth], dtype=np.float64)
         rig.forward()
-        kept = (rig.backward([np.ones((1, 1, 1, 2))], [True, False])[0][0, 0] != 0).sum()
-        assert least <= kept <= most, (mode, objects, kept)
+        sampled = (rig.backward([np.ones((1, 1, 1, 2))], [True, False])[0][0, 0] != 0).sum()
+        assert least <= sampled <= most, (mode, objects, sampled)
 
 
 @pytest.mark.parametrize("kind", ["Smooth_L1", "Euclidean_L2"])
@@ -148,35 +148,35 @@ def test_detection_group_loss_draws(device):
         scores = RNG.standard_normal((2, 2, 8, 8))
         rig = Rig(text % mode, [scores, np.zeros((2, 4, 8, 8)), truth], dtype=np.float64, device=device)
         rig.forward()
-        kept = rig.backward([np.ones((1, 1, 1, 2))], [True, True, False])[0][:, 0] != 0
-        assert kept[:, 0].sum((1,)).tolist() == [3, 3]
-        assert kept[:, 1:].sum((1, 2)).tolist() == [9, 9]
+        sampled = rig.backward([np.ones((1, 1, 1, 2))], [True, True, False])[0][:, 0] != 0
+        assert sampled[:, 0].sum((1,)).tolist() == [3, 3]
+        assert sampled[:, 1:].sum((1, 2)).tolist() == [9, 9]
         if mode == "bootstrap":  # the greatest cross entropy of background: the least score of class 0
             hard = (scores[:, 1] - scores[:, 0])[:, 1:].reshape(2, -1)
             for image in range(2):
-                assert set(np.flatnonzero(kept[image, 1:])) == set(np.argsort(-hard[image])[:9])
+                assert set(np.flatnonzero(sampled[image, 1:])) == set(np.argsort(-hard[image])[:9])
 
 
 def test_detection_accuracy(device):
-    given, truth = RNG.standard_normal((2, 7, 3, 4)) * 0.3, labels(2, 3, 4, 3)
+    maps, truth = RNG.standard_normal((2, 7, 3, 4)) * 0.3, labels(2, 3, 4, 3)
     text = f"""{NORM} %s_param {{ cls_num: 3 field_w: 10 field_h: 14 %s: 8 field_whr: 2 field_xyr: 2 bg_threshold: 0.3 }}"""
     right, front, shared = [], [], []
     for n, y, x in np.ndindex(2, 3, 4):
         label = int(truth[n, 0, y, x])
         if label == 0 and truth[n, 5, y, x] >= 0.3:
             continue
-        hit = given[n, :3, y, x].argmax() == label
+        hit = maps[n, :3, y, x].argmax() == label
         right.append(hit)
         if label:
             front.append(hit)
-            by = given[n, 3:, y, x] * STD + MEAN
+            by = maps[n, 3:, y, x] * STD + MEAN
             centre = np.clip(by[:2], -0.5, 0.5) * [10, 14] + (np.array([x, y]) + 0.5) * 8
             size = np.array([10, 14]) * np.exp(np.clip(by[2:], -np.log(2), np.log(2)))
             real = truth[n, 1:5, y, x]
             shared.append(overlap([*(centre - size / 2), *size], [*(real[:2] - real[2:] / 2), *real[2:]]))
-    one = Rig('type: "DetectionAccuracy"' + text % ("detection_accuracy", "downsample_rate"), [given, truth], tops=2,
+    one = Rig('type: "DetectionAccuracy"' + text % ("detection_accuracy", "downsample_rate"), [maps, truth], tops=2,
               device=device)  # fmt: skip
-    bottoms = [given[:, :3], given[:, 3:], truth]
+    bottoms = [maps[:, :3], maps[:, 3:], truth]
     two = Rig(
         'type: "DetectionGroupAccuracy"' + text % ("detection_group_accuracy", "stride"), bottoms, tops=2, device=device
     )
@@ -194,23 +194,23 @@ def test_box_output(device):
         min_size: 9 }}"""
     wanted = []
     for image in range(2):
-        found = []
-        for given, field, stride in zip(maps, fields, strides):
-            for y, x in np.ndindex(*given.shape[2:]):
-                score = given[image, 1, y, x] - given[image, 0, y, x]
-                by = given[image, 2:, y, x] * STD + MEAN
+        candidates = []
+        for values, field, stride in zip(maps, fields, strides):
+            for y, x in np.ndindex(*values.shape[2:]):
+                score = values[image, 1, y, x] - values[image, 0, y, x]
+                by = values[image, 2:, y, x] * STD + MEAN
                 centre = np.clip(by[:2], -0.5, 0.5) * field + (np.array([x, y]) + 0.5) * stride
                 size = field * np.exp(np.clip(by[2:], -np.log(2), np.log(2)))
                 first = np.maximum(centre - size / 2, 0)
-                size = np.minimum(size, np.array([given.shape[3], given.shape[2]]) * stride - first)
+                size = np.minimum(size, np.array([values.shape[3], values.shape[2]]) * stride - first)
                 if score >= -0.5 and (size >= 9).all():
-                    found.append([*first, *size, score])
-        found = sorted(found, key=lambda row: -row[4])[:15]
-        kept = []
-        for row in found:
-            if all(overlap(row, other) < 0.4 for other in kept):
-                kept.append(row)
-        wanted += [[image, r[0], r[1], r[0] + r[2], r[1] + r[3], r[4]] for r in kept[:6]]
+                    candidates.append([*first, *size, score])
+        candidates = sorted(candidates, key=lambda row: -row[4])[:15]
+        survivors = []
+        for row in candidates:
+            if all(overlap(row, other) < 0.4 for other in survivors):
+                survivors.append(row)
+        wanted += [[image, r[0], r[1], r[0] + r[2], r[1] + r[3], r[4]] for r in survivors[:6]]
     regions, scored = Rig(text, maps, tops=2, device=device).forward()
     close(scored[:, :, 0, 0], np.array(wanted), atol=1e-5)
     assert np.array_equal(regions, scored[:, :5])
@@ -269,8 +269,8 @@ def test_frcnn_output(device):
     offsets[2, 8:] = [0.5, 0, 0, 0]
     text = 'type: "FrcnnOutput" frcnn_output_param { conf_thr: 0.3 iou_thr: 0.5 max_det_num: %d }'
     bottoms = [scores, offsets, regions, [[80, 100]]]
-    found = Rig(text % 0, bottoms, device=device).forward()[0][:, :, 0, 0]
-    close(found, [[0, *[-1] * 6], [0, 10, 10, 29, 29, 1, 0.9], [0, 80, 60, 100, 79, 2, 0.4]])
+    detections = Rig(text % 0, bottoms, device=device).forward()[0][:, :, 0, 0]
+    close(detections, [[0, *[-1] * 6], [0, 10, 10, 29, 29, 1, 0.9], [0, 80, 60, 100, 79, 2, 0.4]])
     assert len(Rig(text % 1, bottoms).forward()[0]) == 2
 
 
@@ -302,19 +302,19 @@ def test_proposal_target_of_several_images(device):
         close(pairs[row, 5], overlap([*box[:2], *size], [*real[:2], *real_size]))
     assert np.array_equal(inside, outside)
     close(weights[front].sum(), 0.5 * len(labels_))
-    some = Rig(GROUP % ("bbox_reg_param { cls_aware: false }", 4, "true"), [regions, truth], tops=6).forward()
-    assert len(some[0]) == 4
-    assert some[2].shape == (4, 8, 1, 1)
+    sampled = Rig(GROUP % ("bbox_reg_param { cls_aware: false }", 4, "true"), [regions, truth], tops=6).forward()
+    assert len(sampled[0]) == 4
+    assert sampled[2].shape == (4, 8, 1, 1)
     alone = Rig(GROUP % ("", 4, "false"), [regions[4:], np.full((1, 8), -1.0)], tops=6).forward()
     assert alone[0].shape == (1, 5, 1, 1)
     assert alone[1].item() == 0
 
 
 def test_detection_evaluate_in_pixels(device):
-    found = np.array([[0, -1, -1, -1, -1, -1, -1], [0, 10, 10, 19, 19, 1, 0.9], [0, 10, 10, 19, 19, 1, 0.8]])
+    detections = np.array([[0, -1, -1, -1, -1, -1, -1], [0, 10, 10, 19, 19, 1, 0.9], [0, 10, 10, 19, 19, 1, 0.8]])
     truth = np.array([[0, 10, 10, 19, 19, 1, 0, 0]])
     text = 'type: "DetectionEvaluate" detection_evaluate_param { num_classes: 2 overlap_threshold: 0.5 }'
-    rows = Rig(text, [found, truth, [[100, 100]]], device=device).forward()[0]
+    rows = Rig(text, [detections, truth, [[100, 100]]], device=device).forward()[0]
     close(rows[:, :, 0, 0], [[-1, 1, 1, -1, -1], [0, 1, 0.9, 1, 0], [0, 1, 0.8, 0, 1]])
 
 
@@ -329,7 +329,7 @@ def test_empty_maps_and_batches():
         assert not many.forward()[0].any()
     output = 'type: "BoxOutput" box_output_param { field_w: 8 field_h: 8 downsample_rate: 8 }'
     assert Rig(output, [np.zeros((0, 6, 3, 3))]).forward()[0].shape == (0, 5, 1, 1)
-    found = Rig('type: "FrcnnOutput"', [np.zeros((0, 3)), np.zeros((0, 12)), np.zeros((0, 5)), [[9, 9]]]).forward()[0]
-    assert found.shape == (1, 7, 1, 1)
+    top = Rig('type: "FrcnnOutput"', [np.zeros((0, 3)), np.zeros((0, 12)), np.zeros((0, 5)), [[9, 9]]]).forward()[0]
+    assert top.shape == (1, 7, 1, 1)
     empty = [np.zeros((0, 8)), np.zeros((0, 5)), np.zeros((0, 6))]
     assert Rig('type: "BboxAccuracy"', empty).forward()[0].item() == -1

@@ -79,20 +79,20 @@ def test_rotated_boxes_go_by_bits_or_one_after_another(device, monkeypatch):
         [rng.uniform(0, 50, (150, 2)), rng.uniform(1, 30, (150, 2)), rng.uniform(-3, 3, (150, 1))], 1
     )
     boxes[7], boxes[11, 2], boxes[20, 2], boxes[33, 0] = np.nan, np.inf, -4, np.inf
-    found = []
+    indices = []
     for bits, words in ((True, 2**26), (True, 10), (False, 2**26)):
         monkeypatch.setitem(suppress.BITS, opened.kind, bits)
         monkeypatch.setattr(suppress, "MOST_WORDS", words)
         for limit, starts in ((-1, None), (5, None), (3, np.array([0, 40, 40, 77, 150])), (0, None)):
-            found.append(suppress.suppress_boxes(opened, boxes, 0.2, limit, starts).tolist())
-    assert found[:4] == found[4:8] == found[8:]
+            indices.append(suppress.suppress_boxes(opened, boxes, 0.2, limit, starts).tolist())
+    assert indices[:4] == indices[4:8] == indices[8:]
     overlap = suppress.overlaps_of_rotated(opened, boxes, boxes)
-    kept: list[int] = []
+    survivors: list[int] = []
     for i in range(len(boxes)):
-        if not (overlap[kept, i] > 0.2).any():
-            kept.append(i)
-    assert found[0] == kept
-    assert len(kept) < 120
+        if not (overlap[survivors, i] > 0.2).any():
+            survivors.append(i)
+    assert indices[0] == survivors
+    assert len(survivors) < 120
 
 
 @pytest.mark.later(but=2)
@@ -177,8 +177,8 @@ def test_routes_are_numpys(text, device, monkeypatch):
         same(tops, chosen(text, bottoms, 3))
         diffs = [rng.random(top.shape) for top in tops]
         places = [np.flatnonzero(bottoms[2].astype(np.float32) == number) for number in tops[2]]
-        for got, given, diff in zip(rig.backward(diffs, [False, True, True])[1:], bottoms[1:], diffs[1:]):
-            spread = np.zeros(given.shape, np.float32)
+        for got, bottom, diff in zip(rig.backward(diffs, [False, True, True])[1:], bottoms[1:], diffs[1:]):
+            spread = np.zeros(bottom.shape, np.float32)
             spread[np.concatenate(places)] = diff
             np.testing.assert_array_equal(got, spread)
     assert len(tops[0]) == 1 or len(tops[0]) < 600
@@ -239,20 +239,20 @@ def test_a_net_of_regions_is_two_graphs(text, monkeypatch):
     planned, layers_alone = pair(text)
     rng, read = np.random.default_rng(7), {FPN: "all", RRPN: "rois", UPRIGHT: "rois"}[text]
     for turn in range(12):
-        given = {
+        feeds = {
             name: [[48, 48, 1]] if name == "info" else rng.normal(0, 1, planned.blobs[name].shape)
             for name in planned.inputs
         }
         for name in planned.inputs:
             if name.startswith("o"):
-                given[name] = 0.3 * given[name]
+                feeds[name] = 0.3 * feeds[name]
         if turn == 4:
-            given["info"] = [[48, 48, 900]]  # no region is large enough
+            feeds["info"] = [[48, 48, 900]]  # no region is large enough
         before = stand_in.counts()
-        got = planned.forward((read,), **given)
+        got = planned.forward((read,), **feeds)
         grown = stand_in.since(before)
-        for name, values in layers_alone.forward((read,), **given).items():
-            close(got[name], values, rtol=1e-6, what=name)
+        for name, values in layers_alone.forward((read,), **feeds).items():
+            close(got[name], values, rtol=1e-6, title=name)
         if turn > 9 and grown["captures"] == 0:
             # The inputs; the numbers of regions, the two blobs that are read.
             wanted = {"replays": 2, "launches": 0, "to_device": len(planned.inputs), "to_host": 3}
@@ -283,8 +283,8 @@ def test_text_and_routes_are_captured(monkeypatch):
     planned, layers_alone = pair(text)
     rng = np.random.default_rng(10)
     for _ in range(8):
-        given = {name: rng.normal(0, 1, planned.blobs[name].shape) for name in planned.inputs} | {"info": [[48, 48, 1]]}
-        got, wanted = planned.forward(**given), layers_alone.forward(**given)
+        feeds = {name: rng.normal(0, 1, planned.blobs[name].shape) for name in planned.inputs} | {"info": [[48, 48, 1]]}
+        got, wanted = planned.forward(**feeds), layers_alone.forward(**feeds)
         for name, values in wanted.items():
             np.testing.assert_array_equal(got[name], values, err_msg=name)
     programs = [program.describe() for program in planned._runner.describe()]
@@ -296,6 +296,6 @@ def test_text_and_routes_are_captured(monkeypatch):
 def test_nan_is_told_of_under_the_name_of_the_input(monkeypatch):
     monkeypatch.delenv("BOXPRESSO_DEBUG", raising=False)
     planned, _ = pair(RRPN)
-    given = {name: np.full(planned.blobs[name].shape, np.nan) for name in planned.inputs}
+    feeds = {name: np.full(planned.blobs[name].shape, np.nan) for name in planned.inputs}
     with pytest.warns(BoxpressoWarning, match="no detections, and the net's input 's' holds NaN"):
-        planned.forward(**given)
+        planned.forward(**feeds)

@@ -28,7 +28,7 @@ def test_as_py_faster_rcnn(path, device):
     assert [key[4:] for key in case if key.startswith("top_")] == tops
     out = net.forward(blobs=tops, **inputs)
     for name in tops:
-        close(out[name], case[f"top_{name}"], rtol=1e-5, atol=1e-6, what=name)
+        close(out[name], case[f"top_{name}"], rtol=1e-5, atol=1e-6, title=name)
 
 
 def test_the_nine_anchors_of_the_paper():
@@ -120,9 +120,9 @@ def test_rotate_proposal_by_hand(device):
     offsets = np.zeros((1, 10, 1, 1), np.float32)
     offsets[0, 4] = np.pi  # a half turn: the same box
     rig = Rig(rotate(), [scores, offsets, np.array([[100, 100, 1]])], device=device, tops=2)
-    regions, found = rig.forward()
+    regions, top_scores = rig.forward()
     close(regions, [[0, 7, 7, 24, 46, 90], [0, 7, 7, 24, 46, 0]], atol=1e-5)
-    close(found, [[0.7], [0.6]])
+    close(top_scores, [[0.7], [0.6]])
     assert (
         len(Rig(rotate("rpn_nms_thresh: 0.2"), [scores, offsets, np.array([[9, 9, 1]])], device=device).forward()[0])
         == 1
@@ -181,12 +181,12 @@ def test_rotate_anchor_target_by_hand(device):
     assert offsets.shape == (1, 5, 4, 5)
     assert np.argwhere(labels[0, 0] == 1).tolist() == [[1, 1]]
     close(offsets[0, :, 1, 1], [2 / 16, 0, 0, 0, np.pi / 18])
-    for turn, found in (
+    for turn, count in (
         (10, 1),
         (20, 0),
     ):  # the best anchor of a small box, unless it is turned by more than 15 degrees
         small = targets([[25, 23, 16, 9, turn, 3]], "RotateAnchorTarget", device=device, info=(65, 81, 1))
-        assert (small.forward()[0] == 1).sum() == found
+        assert (small.forward()[0] == 1).sum() == count
 
 
 def regions_for_targets(

@@ -46,11 +46,11 @@ def regions(scores, offsets, least: float, before: int, after: int, threshold: f
                 row = [min(max(side, 0), end) for side, end in zip(box, ends)]
                 rows.append([scores[0, channels // 2 + a, y, x], *row])
     rows.sort(key=lambda row: -row[0])
-    kept: list[list[float]] = []
+    survivors: list[list[float]] = []
     for row in rows[: before or None]:
-        if all(overlap(row[1:], other[1:]) < threshold for other in kept):
-            kept.append(row)
-    return kept[: after or None]
+        if all(overlap(row[1:], other[1:]) < threshold for other in survivors):
+            survivors.append(row)
+    return survivors[: after or None]
 
 
 def overlap(a, b) -> float:
@@ -69,10 +69,10 @@ def bottoms(rng) -> list[np.ndarray]:
     ("least", "before", "after", "threshold"), [(0, 0, 0, 0.7), (22, 0, 0, 0.3), (16, 40, 5, 0.5), (16, 0, 7, 0.9)]
 )
 def test_regions(least, before, after, threshold, device):
-    given = bottoms(np.random.default_rng(3))
+    inputs = bottoms(np.random.default_rng(3))
     more = f"boxminsize: {least} per_nms_topn: {before} post_nms_topn: {after} nms_thresh: {threshold}"
-    rows, scores = Rig(text(more), given, tops=2, device=device, dtype=np.float64).forward()
-    wanted = np.array(regions(given[0], given[1], least, before, after, threshold))
+    rows, scores = Rig(text(more), inputs, tops=2, device=device, dtype=np.float64).forward()
+    wanted = np.array(regions(inputs[0], inputs[1], least, before, after, threshold))
     assert len(wanted) > 2
     assert rows.shape == (len(wanted), 5, 1, 1)
     assert scores.shape == (len(wanted), 1, 1, 1)
@@ -83,25 +83,25 @@ def test_regions(least, before, after, threshold, device):
 def test_sides_are_measured_before_they_are_clipped(device):
     """Of an anchor of 32 pixels half lies outside: Proposal drops it, whose sides are those inside."""
     fields = "feat_stride: 16 basesize: 16 scale: 2 ratio: 1"
-    given = [np.full((1, 2, 1, 1), 0.5), np.zeros((1, 4, 1, 1)), np.array([[20.0, 20, 1]])]
-    row = Rig(text("boxminsize: 32 nms_thresh: 0.5", fields), given, device=device).forward()[0]
+    inputs = [np.full((1, 2, 1, 1), 0.5), np.zeros((1, 4, 1, 1)), np.array([[20.0, 20, 1]])]
+    row = Rig(text("boxminsize: 32 nms_thresh: 0.5", fields), inputs, device=device).forward()[0]
     assert row.ravel().tolist() == [0, 0, 0, 20, 20]
-    none = Rig(text("boxminsize: 33 nms_thresh: 0.5", fields), given, device=device).forward()[0]
+    none = Rig(text("boxminsize: 33 nms_thresh: 0.5", fields), inputs, device=device).forward()[0]
     assert none.shape == (0, 5, 1, 1)
     other = 'type: "Proposal" proposal_param { scale: 2 ratio: 1 min_size: 21 nms_thresh: 0.5 }'
-    assert Rig(other, given, device=device).forward()[0].shape == (0, 5)
+    assert Rig(other, inputs, device=device).forward()[0].shape == (0, 5)
 
 
 def test_missing_fields_and_wrong_shapes_are_refused():
-    given = bottoms(np.random.default_rng(4))
+    inputs = bottoms(np.random.default_rng(4))
     for field in ("feat_stride: 16", "basesize: 16"):
         with pytest.raises(LayerError, match=f"RPN layer 'layer': rpn_param: {field[:-4]} must be above 0, got 0"):
-            Rig(text("", FIELDS.replace(field, "")), given)
+            Rig(text("", FIELDS.replace(field, "")), inputs)
     with pytest.raises(LayerError, match=r"scale must be numbers above 0, got \[\]"):
-        Rig(text("", "feat_stride: 16 basesize: 16 ratio: 1"), given)
+        Rig(text("", "feat_stride: 16 basesize: 16 ratio: 1"), inputs)
     with pytest.raises(LayerError, match=r"ratio must be numbers above 0, got \[-1"):
-        Rig(text("", "feat_stride: 16 basesize: 16 scale: 1 ratio: -1"), given)
+        Rig(text("", "feat_stride: 16 basesize: 16 scale: 1 ratio: -1"), inputs)
     with pytest.raises(LayerError, match=r"bottom 1 must be \(1, 24, 4, 5\) for 6 anchors"):
-        Rig(text(""), [given[0], given[1][:, :20], given[2]])
+        Rig(text(""), [inputs[0], inputs[1][:, :20], inputs[2]])
     with pytest.raises(LayerError, match="channels"):
-        Rig(text(""), [given[0][:, :8], given[1], given[2]])
+        Rig(text(""), [inputs[0][:, :8], inputs[1], inputs[2]])

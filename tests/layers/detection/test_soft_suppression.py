@@ -144,16 +144,16 @@ def test_polygons_that_are_not_convex():
             angle = 2 * np.pi * (np.arange(k) + rng.uniform(0, 0.8, k)) / k
             stars.append(np.stack([radius * np.cos(angle), radius * np.sin(angle)], -1) + rng.uniform(-1, 1, 2))
         a, b = (inside(star, x, y) for star in stars)
-        found = ops.polygon_iou(*(star.reshape(1, -1) for star in stars)).item()
-        assert abs(found - (a & b).sum() / (a | b).sum()) < 0.01
+        overlap = ops.polygon_iou(*(star.reshape(1, -1) for star in stars)).item()
+        assert abs(overlap - (a & b).sum() / (a | b).sum()) < 0.01
 
 
 def test_wild_polygons():
     a, b = turned(RNG, 4), turned(RNG, 4)
     a[0, 2], a[1, 0], b[2, 4], b[3, 3] = np.nan, np.inf, np.nan, -1
-    for found in (ops.box_iou_rotated(a, b), ops.polygon_iou(corners(a), corners(turned(RNG, 4)))):
-        assert np.isfinite(found).all()
-        assert not found[:2].any()
+    for overlaps in (ops.box_iou_rotated(a, b), ops.polygon_iou(corners(a), corners(turned(RNG, 4)))):
+        assert np.isfinite(overlaps).all()
+        assert not overlaps[:2].any()
     assert not ops.box_iou_rotated(a, b)[:, 2:].any()
     assert ops.box_iou_rotated(a[:0], b).shape == (0, 4)
     assert ops.polygon_iou(corners(a), corners(b[:0])).shape == (4, 0)

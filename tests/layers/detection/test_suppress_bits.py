@@ -21,26 +21,26 @@ def both(
     monkeypatch: pytest.MonkeyPatch, device: str, boxes: np.ndarray, *args: object, **options: object
 ) -> np.ndarray:
     """By bits; the other way must give the same."""
-    opened, found = open_device(device), []
+    opened, chosen = open_device(device), []
     for bits in (True, False):
         monkeypatch.setitem(suppress.BITS, opened.kind, bits)
-        found.append(suppress.suppress_rows(opened, opened.table(boxes, boxes.dtype), *args, **options))
-    assert np.array_equal(found[0], found[1])
-    return found[0]
+        chosen.append(suppress.suppress_rows(opened, opened.table(boxes, boxes.dtype), *args, **options))
+    assert np.array_equal(chosen[0], chosen[1])
+    return chosen[0]
 
 
 def plain(boxes: np.ndarray, threshold: float, last: int) -> list[int]:
-    kept: list[int] = []
+    survivors: list[int] = []
     for i, (left, top, right, bottom) in enumerate(boxes.astype(np.float64)):
-        for k in kept:
+        for k in survivors:
             a, b, c, d = boxes[k].astype(np.float64)
             shared = max(0, min(right, c) - max(left, a) + last) * max(0, min(bottom, d) - max(top, b) + last)
             area = (right - left + last) * (bottom - top + last) + (c - a + last) * (d - b + last) - shared
             if area != 0 and shared / area >= threshold:  # as NaN, which is above nothing
                 break
         else:
-            kept.append(i)
-    return kept
+            survivors.append(i)
+    return survivors
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -65,9 +65,9 @@ def test_groups_limits_and_boxes_that_are_none(tile, device, monkeypatch):
     starts = np.array([0, 0, 70, 70, 71, 190, 200])  # the groups below
     with np.errstate(all="ignore"):
         for above in (False, True):
-            found = both(monkeypatch, device, boxes, 0.4, 5, starts, above=above)
+            chosen = both(monkeypatch, device, boxes, 0.4, 5, starts, above=above)
             for first, end in ((0, 0), (0, 70), (70, 70), (70, 71), (71, 190), (190, 200)):
-                inside = found[(found >= first) & (found < end)]
+                inside = chosen[(chosen >= first) & (chosen < end)]
                 alone = both(monkeypatch, device, boxes[first:end], 0.4, 5, above=above)
                 assert (inside - first).tolist() == alone.tolist()
     assert both(monkeypatch, device, boxes[:64], 0.9, eta=0.9).size  # a threshold that moves is the loop's
@@ -94,17 +94,17 @@ def test_boxes_of_other_labels_do_not_see_each_other(columns, wide, tile, device
             np.float32
         )
     order = RNG.permutation(120).astype(np.int32)  # box i of the list is number order[i] of the labels
-    kept = opened.empty((120,), np.int32)
+    survivors = opened.empty((120,), np.int32)
     same = suppress.Labels(opened.table(labels.view(np.int32)), opened.table(order), wide)
-    words = (opened, opened.table(boxes, np.float32), opened.table([0, 120]), kept, None, 0.1, -1, 120)
+    words = (opened, opened.table(boxes, np.float32), opened.table([0, 120]), survivors, None, 0.1, -1, 120)
     rooms = suppress.rooms_of(opened, boxes.shape, np.float32, 1, 120, 2**20)
     suppress.launch(*words, lambda name: opened.empty(*rooms[name]), 2**20, labels=same)
-    found = [i for i in np.asarray(kept).tolist() if i >= 0]
+    chosen = [i for i in np.asarray(survivors).tolist() if i >= 0]
     wanted = []
     for label in np.unique(labels):
         mine = np.flatnonzero(labels[order] == label)
         stay = suppress.suppress_rows(opened, opened.table(boxes[mine], np.float32), 0.1)
         wanted += mine[stay].tolist()
-    assert found == sorted(wanted)
+    assert chosen == sorted(wanted)
     with pytest.raises(KernelError, match="too many boxes for the words of all their pairs"):
         suppress.launch(*words, lambda name: opened.empty(*rooms[name]), 10, labels=same)

@@ -82,7 +82,7 @@ def test_chunks_choose_as_words_and_the_loop_do(device, monkeypatch):
     corner = rng.uniform(0, 200, (900, 2))
     boxes = np.concatenate([corner, corner + rng.uniform(0, 40, (900, 2))], 1).astype(np.float32)
     boxes[7], boxes[300, 0], boxes[31], boxes[40] = np.nan, np.inf, [-np.inf, 0, np.inf, 5], [9, 9, 2, 2]
-    found = []
+    indices = []
     with np.errstate(all="ignore"):
         for bits, words in ((True, 2**26), (True, 10), (False, 2**26)):
             monkeypatch.setitem(suppress.BITS, opened.kind, bits)
@@ -90,10 +90,10 @@ def test_chunks_choose_as_words_and_the_loop_do(device, monkeypatch):
             for limit, starts in ((-1, None), (270, None), (0, None), (90, np.array([0, 0, 600, 601, 900]))):
                 for above in (False, True):
                     args = opened.table(boxes, np.float32), 0.3, limit, starts
-                    found.append(suppress.suppress_rows(opened, *args, above=above).tolist())
-    assert found[:8] == found[8:16] == found[16:]
-    assert 300 < len(found[0]) < 880
-    assert len(found[2]) == 270
+                    indices.append(suppress.suppress_rows(opened, *args, above=above).tolist())
+    assert indices[:8] == indices[8:16] == indices[16:]
+    assert 300 < len(indices[0]) < 880
+    assert len(indices[2]) == 270
 
 
 NET = """

@@ -39,9 +39,9 @@ def test_of_nothing(device):
 
 
 def test_what_is_refused():
-    for text, bottoms, what in (
+    for text, bottoms, message in (
         (TEXT % 1, [X, Y[:2]], "bottoms of one size"),
         (TEXT % -1, [X, Y], "smooth must not be negative"),
     ):
-        with pytest.raises(LayerError, match=what):
+        with pytest.raises(LayerError, match=message):
             Rig(text, bottoms)

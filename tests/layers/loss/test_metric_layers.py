@@ -96,9 +96,9 @@ def test_margins(kind, name, m, device):
         at = np.arange(11), labels
         if m > 1:
             wanted[at] = ((lengths * psi(theta, m))[at] + share * scores[at]) / (1 + share)
-        top, told = rig.forward()
+        top, shares = rig.forward()
         np.testing.assert_allclose(top, wanted, rtol=1e-7, atol=1e-7)
-        np.testing.assert_allclose(told, [share], rtol=1e-12)
+        np.testing.assert_allclose(shares, [share], rtol=1e-12)
     if sphere:
         np.testing.assert_allclose(rig.layer.blobs[0].data, weights, rtol=1e-12)  # as that program leaves them
 
@@ -172,7 +172,7 @@ def test_inner_distance_of_centres_alone_and_of_length_1(device):
 def test_what_is_refused():
     with pytest.raises(LayerError, match="label 7 at 2 is none of the 4 channels"):
         Rig(CENTER % "", [ROWS[:3], [0, 1, 7]]).forward()
-    for text, bottoms, what in (
+    for text, bottoms, message in (
         ('type: "CenterLoss"', [ROWS, LABELS], "num_output"),
         (CENTER % "num_center: 2", [ROWS, LABELS], "num_center of a fork"),
         ('type: "MarginInnerProduct"', [ROWS, LABELS], "num_output"),
@@ -180,7 +180,7 @@ def test_what_is_refused():
         (DISTANCE % 'distance_type: "L3"', [ROWS], "L1 or L2"),
         (DISTANCE % "", [ROWS, LABELS, LABELS], "update_center_only alone"),
     ):
-        with pytest.raises(LayerError, match=what):
+        with pytest.raises(LayerError, match=message):
             Rig(text, bottoms)
 
 

@@ -110,7 +110,7 @@ def test_relevant_loss(length, device):
 
 def test_what_is_refused(tmp_path):
     missing = f'{ORDINAL} ordinal_regression_loss_param {{ weight_file: "{(tmp_path / "none").as_posix()}" }}'
-    for text, bottoms, what in (
+    for text, bottoms, message in (
         (HASH % (1, 1), [ROWS[:1], LABELS[:1]], "needs two at least"),
         (HASH % (1, 1), [ROWS, LABELS[:4]], "needs labels for each of 5 rows"),
         (TRIPLET % 1, [ROWS, OTHERS, THIRD[:, :5]], "must have one size"),
@@ -120,7 +120,7 @@ def test_what_is_refused(tmp_path):
         (missing, [ROWS, LABELS], "weight_file: cannot read"),
         (RELEVANT, [ROWS, OTHERS[:, :4]], "must agree"),
     ):
-        with pytest.raises(LayerError, match=what):
+        with pytest.raises(LayerError, match=message):
             Rig(text, bottoms)
     with pytest.raises(LayerError, match="label 3 at 1 is none of the 3"):
         Rig(ORDINAL, [ROWS[:2], np.array([0, 3])]).forward()

@@ -42,7 +42,7 @@ def test_loss_and_gradient(scores, labels, device):
 
 
 def test_refused():
-    for text, bottoms, what in (
+    for text, bottoms, message in (
         (
             KIND,
             [ROWS, OF_ROWS[:, :2].repeat(4, 1)],
@@ -54,7 +54,7 @@ def test_refused():
         (KIND + " softmax_param { axis: 2 }", [MAPS, OF_MAPS], "takes axis 1 alone, got 2"),
         (KIND + " mult_softmax_loss_param { learning_multiple: 2 }", [MAPS, OF_MAPS], "labels begin with 1"),
     ):
-        with pytest.raises(LayerError, match=what):
+        with pytest.raises(LayerError, match=message):
             Rig(text, bottoms)
     with pytest.raises(LayerError, match="label 4 at 0 is none of the 4 channels"):
         Rig(KIND, [ROWS, [[4, 0, 0], *OF_ROWS[1:]]]).forward()

@@ -188,8 +188,8 @@ def test_labels_have_weights(device):
 def test_true_boxes_take_the_best_pair_first_and_ties_the_first_prior():
     boxes = np.array([[0, 0, 2, 1], [0, 0, 2, 1], [0, 0, 1, 1.0]])
     gt = np.array([[0, 0, 1, 1.0], [0, 0, 1.5, 1]])
-    found, most = match(boxes, gt, None)
-    assert found.tolist() == [1, -1, 0]  # (2, 0) overlaps wholly; then 0 and 1 tie for the other
+    matches, most = match(boxes, gt, None)
+    assert matches.tolist() == [1, -1, 0]  # (2, 0) overlaps wholly; then 0 and 1 tie for the other
     np.testing.assert_allclose(most, [0.75, 0.75, 1])
     assert match(boxes, gt, 0.75)[0].tolist() == [1, 1, 0]
     assert match(boxes, gt, 0.76)[0].tolist() == [1, -1, 0]
@@ -201,19 +201,19 @@ def test_true_boxes_take_the_best_pair_first_and_ties_the_first_prior():
 
 def plain_match(shared: np.ndarray, threshold: float) -> list[int]:
     """Bipartite and then per-prediction matching as nested loops."""
-    found, open_truth = [-1] * len(shared), list(range(shared.shape[1]))
+    matches, open_truth = [-1] * len(shared), list(range(shared.shape[1]))
     while True:
-        pairs = [(shared[i, j], -i, -j) for i in range(len(shared)) for j in open_truth if found[i] < 0]
+        pairs = [(shared[i, j], -i, -j) for i in range(len(shared)) for j in open_truth if matches[i] < 0]
         pairs = [p for p in pairs if p[0] > 1e-6]
         if not pairs:
             break
         _, i, j = max(pairs)
-        found[-i] = -j
+        matches[-i] = -j
         open_truth.remove(-j)
     for i, row in enumerate(shared):
-        if found[i] < 0 and row.max() >= threshold and row.max() > 1e-6:
-            found[i] = int(row.argmax())
-    return found
+        if matches[i] < 0 and row.max() >= threshold and row.max() > 1e-6:
+            matches[i] = int(row.argmax())
+    return matches
 
 
 def test_matching_against_plain_loops():
@@ -222,8 +222,8 @@ def test_matching_against_plain_loops():
         low = rng.integers(0, 6, (30, 2)) / 8  # a grid, so that overlaps tie
         boxes = np.concatenate([low, low + rng.integers(1, 4, (30, 2)) / 8], axis=1)
         split = rng.integers(1, 12)
-        found = match(boxes[split:], boxes[:split], 0.3)[0]
-        assert found.tolist() == plain_match(iou(boxes[split:, None], boxes[:split]), 0.3)
+        matches = match(boxes[split:], boxes[:split], 0.3)[0]
+        assert matches.tolist() == plain_match(iou(boxes[split:, None], boxes[:split]), 0.3)
 
 
 def test_per_prediction_and_bipartite():

@@ -17,9 +17,9 @@ def test_box_annotator_ohem(device):
     losses, labels = np.array([1, 3, 3, 0.5, 2]), np.arange(1, 6)
     text = 'type: "BoxAnnotatorOHEM" box_annotator_ohem_param { roi_per_img: 1 ignore_label: -1 }'
     rig = Rig(text, [regions, losses, labels, np.ones((5, 8))], device=device, tops=2)
-    kept, weights = rig.forward()
-    assert kept.shape == (5, 1, 1, 1)
-    assert kept.ravel().tolist() == [-1, 2, -1, -1, 5]
+    hard_labels, weights = rig.forward()
+    assert hard_labels.shape == (5, 1, 1, 1)
+    assert hard_labels.ravel().tolist() == [-1, 2, -1, -1, 5]
     assert weights.shape == (5, 8, 1, 1)
     assert weights.sum((1, 2, 3)).tolist() == [0, 8, 0, 0, 8]
     with pytest.raises(LayerError, match="roi_per_img"):

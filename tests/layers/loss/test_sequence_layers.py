@@ -88,12 +88,12 @@ def test_decoded_sequences(device):
     # what is right is at most what neither word lacks, and at least what the distance leaves
     most = np.mean([min(len(a), len(b)) for a, b in zip(seen, truth)])
     assert np.mean([max(len(a), len(b)) - n for a, b, n in zip(seen, truth, away)]) <= right <= most + 1e-9
-    told = Rig(PLAIN, [[[5, 7, -1]], [[1, 5, 7]]], tops=3, device=device).forward()
-    assert [top.tolist() for top in told] == [0, [1, 3, 2], 2]
+    tops = Rig(PLAIN, [[[5, 7, -1]], [[1, 5, 7]]], tops=3, device=device).forward()
+    assert [top.tolist() for top in tops] == [0, [1, 3, 2], 2]
 
 
 def test_sequences_that_are_refused():
-    for text, bottoms, tops, what in (
+    for text, bottoms, tops, message in (
         (LABELS, [SCORES[..., None, None], WANTED], 1, "bottom 0 must be"),
         (LABELS, [SCORES[:, :, :3], WANTED], 1, "blank_label 3 is none of the 3 classes"),
         (PLAIN, [WANTED, WANTED[:3]], 1, "labels of the 7 sequences"),
@@ -101,5 +101,5 @@ def test_sequences_that_are_refused():
         (DECODER % "blank_index: 4", [SCORES.transpose(1, 0, 2), RUNNING], 1, "blank_index 4"),
         (DECODER % "", [SCORES.transpose(1, 0, 2), RUNNING[:4]], 1, "bottom 1 must be"),
     ):
-        with pytest.raises(LayerError, match=what):
+        with pytest.raises(LayerError, match=message):
             Rig(text, bottoms, tops=tops)

@@ -38,14 +38,14 @@ def softmax(x, axis=1):
     ],
 )
 def test_softmax(shape, axis, in_place, device):
-    x, given = RNG.standard_normal(shape) * 5, RNG.standard_normal(shape)
+    x, grad = RNG.standard_normal(shape) * 5, RNG.standard_normal(shape)
     rig = Rig(
         f'type: "Softmax" softmax_param {{ axis: {axis} }}', [x], in_place=in_place, dtype=np.float64, device=device
     )
     wanted = softmax(x, axis)
     close(rig.forward()[0], wanted, rtol=1e-9)
-    diff = wanted * (given - (given * wanted).sum(axis, keepdims=True))
-    close(rig.backward([given])[0], diff, rtol=1e-9, atol=1e-9)
+    diff = wanted * (grad - (grad * wanted).sum(axis, keepdims=True))
+    close(rig.backward([grad])[0], diff, rtol=1e-9, atol=1e-9)
 
 
 def test_softmax_of_large_scores(device):
@@ -285,15 +285,15 @@ def test_euclidean_loss_refuses_blobs_that_differ():
         Rig(EUCLIDEAN, [np.zeros((0, 5)), np.zeros((0, 5))])
 
 
-@pytest.mark.parametrize("given", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("inner", [1, 6])
-def test_weights_of_classes(given, inner, device):
+def test_weights_of_classes(weighted, inner, device):
     rng, weights = np.random.default_rng(3), np.array([0.5, 2, 1.25], np.float32)
     scores, labels = rng.standard_normal((4, 3, inner)), rng.integers(0, 3, (4, inner))
     labels[0, 0] = 9
-    own = rng.uniform(0.5, 2, (4, inner)) if given else np.ones((4, inner))
+    own = rng.uniform(0.5, 2, (4, inner)) if weighted else np.ones((4, inner))
     text = 'type: "SoftmaxWithLoss" loss_param { weight_by_label_freqs: true ignore_label: 9 class_weighting: [%s] }'
-    bottoms = [scores, labels, own][: 2 + given]
+    bottoms = [scores, labels, own][: 2 + weighted]
     rig = Rig(text % "0.5, 2, 1.25", bottoms, tops=3, device=device, dtype=np.float64)
     logs = scores - np.log(np.exp(scores).sum(1, keepdims=True))
     counts, safe = labels != 9, np.where(labels == 9, 0, labels)
@@ -303,7 +303,7 @@ def test_weights_of_classes(given, inner, device):
     np.testing.assert_allclose(each, losses, rtol=1e-10)
     two = Rig(text % "0.5, 2, 1.25", bottoms, device=device, dtype=np.float64)
     two.forward()
-    diff = two.backward([np.array(2.0)], [True, *[False] * (1 + given)])[0]
+    diff = two.backward([np.array(2.0)], [True, *[False] * (1 + weighted)])[0]
     off = np.exp(logs) - (np.arange(3)[None, :, None] == safe[:, None])
     wanted = 2 * off * (weights[safe] * own * counts)[:, None] / counts.sum()
     np.testing.assert_allclose(diff, wanted, rtol=1e-9, atol=1e-12)

@@ -88,18 +88,18 @@ def test_guided_dropout(device):
     np.testing.assert_array_equal(test.forward()[0], X)
     likely = 1 / (1 + np.exp(-0.5 * GUIDE))
     train = Rig(GUIDED % "stochastic", [X, GUIDE], device=device, dtype=np.float64, phase="TRAIN")
-    kept = np.zeros_like(GUIDE)
+    counts = np.zeros_like(GUIDE)
     for _ in range(400):
         share = (train.forward()[0] / X)[:, :, 0, 0]
         np.testing.assert_allclose(
             share[share != 0], np.broadcast_to(6 / likely.sum(1, keepdims=True), share.shape)[share != 0]
         )
-        kept += share != 0
-    assert np.abs(kept / 400 - likely).max() < 0.12
+        counts += share != 0
+    assert np.abs(counts / 400 - likely).max() < 0.12
     np.testing.assert_allclose(train.backward([X], [True, False])[0], X * share[..., None, None], rtol=1e-12)
-    for text, bottoms, what in (
+    for text, bottoms, message in (
         (GUIDED % "random", [X, GUIDE], '"deterministic" or "stochastic"'),
         (GUIDED % "stochastic", [X, GUIDE[:2]], "a number for each of"),
     ):
-        with pytest.raises(LayerError, match=what):
+        with pytest.raises(LayerError, match=message):
             Rig(text, bottoms)

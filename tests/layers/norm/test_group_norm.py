@@ -34,11 +34,11 @@ def test_of_volumes(device):
 
 
 def test_what_is_refused():
-    for text, x, what in (
+    for text, x, message in (
         (TEXT % 4, X, "group_num 4 does not part 6 channels"),
         (TEXT % 0, X, "group_num 0"),
         ('type: "GroupNorm" group_norm_param { eps: -1 }', X, "eps must not be negative"),
         (TEXT % 1, X.reshape(-1), "must be \\(N, C"),
     ):
-        with pytest.raises(LayerError, match=what):
+        with pytest.raises(LayerError, match=message):
             Rig(text, [x])

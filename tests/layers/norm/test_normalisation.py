@@ -37,8 +37,8 @@ def test_batch_norm_of_recorded_statistics(shape, in_place, device):
     rig = Rig('type: "BatchNorm"', [x], params=[mean * 4, variance * 4, [4]], in_place=in_place, device=device)
     inverse = 1 / np.sqrt(per_channel(variance, shape) + 1e-5)
     close(rig.forward()[0], (x - per_channel(mean, shape)) * inverse)
-    given = RNG.standard_normal(shape)
-    close(rig.backward([given])[0], given * inverse)
+    grad = RNG.standard_normal(shape)
+    close(rig.backward([grad])[0], grad * inverse)
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -98,8 +98,8 @@ def test_batch_norm_gradient(shape, running, five, in_place, device):
     if in_place:  # bottom and top are one blob, so upstream goes in where the answer comes out
         plain = Rig(param, [x], params=params, phase="TRAIN", dtype=np.float64, device=device)
         plain.forward()
-        given = RNG.standard_normal(shape)
-        close(rig.backward([given])[0], plain.backward([given])[0], rtol=1e-9)
+        grad = RNG.standard_normal(shape)
+        close(rig.backward([grad])[0], plain.backward([grad])[0], rtol=1e-9)
         for mine, wanted in zip(rig.param_diffs(), plain.param_diffs(), strict=True):
             close(mine, wanted, rtol=1e-9, atol=1e-9)
     else:
@@ -128,11 +128,11 @@ def test_batch_norm_five_blobs(device):
     close(np.array(rig.layer.blobs[0].data), mean + 2)
     close(np.array(rig.layer.blobs[1].data), variance * count / (count - 1))
     close(np.array(rig.layer.blobs[2].data), np.array([1]))
-    given = rng_like(x.shape)
-    rig.backward([given])
+    grad = rng_like(x.shape)
+    rig.backward([grad])
     diffs = rig.param_diffs()
-    close(diffs[3], (given * normal).sum((0, 2, 3)), rtol=1e-3)
-    close(diffs[4], given.sum((0, 2, 3)))
+    close(diffs[3], (grad * normal).sum((0, 2, 3)), rtol=1e-3)
+    close(diffs[4], grad.sum((0, 2, 3)))
 
 
 def test_batch_norm_statistics_are_not_learned():
@@ -161,7 +161,7 @@ def test_batch_norm_statistics_are_not_learned():
 )
 def test_scale_and_bias(param, shape, of, in_place, device):
     x = RNG.standard_normal(shape).astype(np.float32)
-    scale, bias, given = RNG.standard_normal(of), RNG.standard_normal(of), rng_like(shape)
+    scale, bias, grad = RNG.standard_normal(of), RNG.standard_normal(of), rng_like(shape)
     axes = tuple(i for i, n in enumerate(of) if n == 1)
     rig = Rig(
         f'type: "Scale" scale_param {{ {param} bias_term: true }}',
@@ -171,15 +171,15 @@ def test_scale_and_bias(param, shape, of, in_place, device):
         device=device,
     )
     close(rig.forward()[0], x * scale + bias)
-    (diff,), (of_scale, of_bias) = rig.backward([given]), rig.param_diffs()
-    close(diff, given * scale)
-    close(of_scale, (given * x).sum(axes).reshape(of_scale.shape), rtol=1e-3)
-    close(of_bias, given.sum(axes).reshape(of_bias.shape), rtol=1e-3)
+    (diff,), (of_scale, of_bias) = rig.backward([grad]), rig.param_diffs()
+    close(diff, grad * scale)
+    close(of_scale, (grad * x).sum(axes).reshape(of_scale.shape), rtol=1e-3)
+    close(of_bias, grad.sum(axes).reshape(of_bias.shape), rtol=1e-3)
 
     rig = Rig(f'type: "Bias" bias_param {{ {param} }}', [x], params=[bias], in_place=in_place, device=device)
     close(rig.forward()[0], x + bias)
-    close(rig.backward([given])[0], given.astype(np.float32))
-    close(rig.param_diffs()[0], given.sum(axes).reshape(rig.layer.blobs[0].shape), rtol=1e-3)
+    close(rig.backward([grad])[0], grad.astype(np.float32))
+    close(rig.param_diffs()[0], grad.sum(axes).reshape(rig.layer.blobs[0].shape), rtol=1e-3)
 
 
 @pytest.mark.parametrize(

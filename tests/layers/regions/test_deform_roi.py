@@ -40,7 +40,7 @@ def gradients(x, rois, offset, mask, diff, ratio):
         counts = [ratio] * 2 if ratio > 0 else [max(int(n), 0) for n in np.ceil(size / pooled)]
         for p, q in np.ndindex(*pooled):
             start = [top, left] + GAMMA * size * offset[k, ::-1, p, q] + (p, q) * size / pooled
-            given, times = diff[k, :, p, q] / max(np.prod(counts), 1), mask[k, 0, p, q]
+            grad, times = diff[k, :, p, q] / max(np.prod(counts), 1), mask[k, 0, p, q]
             for place in np.ndindex(*counts):
                 y, x_at = at = start + (np.array(place) + 0.5) * size / pooled / counts
                 if not ((at >= -1) & (at <= [height, width])).all():
@@ -52,8 +52,8 @@ def gradients(x, rois, offset, mask, diff, ratio):
                 sums = []
                 for row, v in ((t, 1 - down), (b, down)):
                     for column, u in ((left_x, 1 - across), (right_x, across)):
-                        dx[int(image), :, row, column] += times * v * u * given
-                        sums.append(given @ x[int(image), :, row, column])
+                        dx[int(image), :, row, column] += times * v * u * grad
+                        sums.append(grad @ x[int(image), :, row, column])
                         d_mask[k, 0, p, q] += v * u * sums[-1]
                 along_x = sums[3] * (y - t) + sums[1] * (b - y) + sums[2] * (t - y) + sums[0] * (y - b)
                 along_y = (
@@ -83,11 +83,11 @@ def test_as_mmcv(path, real, device):
     r = Rig((MASKED if "mask" in c else PLAIN) % text, bottoms, device=device, dtype=dtype)
     tolerance = {"rtol": 2e-5, "atol": 2e-5} if real == "float" else {"rtol": 1e-9, "atol": 1e-9}
     moved = {"rtol": 1e-4, "atol": 1e-4} if real == "float" else {"rtol": 1e-9, "atol": 1e-9}
-    close(r.forward()[0], c["output" + suffix], **tolerance, what="top")
+    close(r.forward()[0], c["output" + suffix], **tolerance, title="top")
     diffs = r.backward([c["grad_output"]], WITHOUT_REGIONS[len(bottoms)])
-    close(diffs[0], c["grad_input" + suffix], **tolerance, what="features")
+    close(diffs[0], c["grad_input" + suffix], **tolerance, title="features")
     for diff, name in zip(diffs[2:], names):
-        close(diff, c[f"grad_{name}{suffix}"], **moved, what=name)
+        close(diff, c[f"grad_{name}{suffix}"], **moved, title=name)
 
 
 def inside(rng, count: int, channels: int = 3) -> list[np.ndarray]:

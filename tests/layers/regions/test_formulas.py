@@ -178,8 +178,8 @@ def test_layers(name, text):
     """Of the two that are no functions."""
     rows = boxes()
     size = 2 if name == "psroi_pooling" else SIZE
-    given = Rig(text, [X, rows], dtype=np.float64).forward()[0]
-    np.testing.assert_allclose(given, FORMS[name](X, rows, size, SCALE), rtol=1e-9, atol=1e-10)
+    top = Rig(text, [X, rows], dtype=np.float64).forward()[0]
+    np.testing.assert_allclose(top, FORMS[name](X, rows, size, SCALE), rtol=1e-9, atol=1e-10)
 
 
 def test_levels():
@@ -189,9 +189,9 @@ def test_levels():
     rows = np.column_stack([RNG.integers(0, 2, 12), RNG.uniform(0, 20, (12, 2)), np.zeros((12, 2))])
     rows[:, 3:] = rows[:, 1:3] + sides
     scales = [0.5, 0.25, 0.125]
-    given = ops.multi_scale_roi_align(levels, rows, SIZE, scales, 2, canonical_scale=12, canonical_level=2)
+    output = ops.multi_scale_roi_align(levels, rows, SIZE, scales, 2, canonical_scale=12, canonical_level=2)
     chosen = [FORMS["level_of"](roi, 3, 1, 12, 2) for roi in rows]
     assert set(chosen) == {0, 1, 2}
-    for roi, level, pooled in zip(rows, chosen, given):
+    for roi, level, pooled in zip(rows, chosen, output):
         wanted = FORMS["roi_align"](levels[level], roi[None], SIZE, scales[level], 2, False)[0]
         np.testing.assert_allclose(pooled, wanted, rtol=1e-9, atol=1e-10)

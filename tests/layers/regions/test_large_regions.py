@@ -79,9 +79,9 @@ def test_backward_of_large_regions_is_the_adjoint(kind, device):
     text, regions, _ = LAYERS[kind]
     rig = Rig(text, [MAP, regions], dtype=np.float64, device=device)
     (top,) = rig.forward()
-    given = np.random.default_rng(1).normal(size=top.shape)
-    diff = rig.backward([given], [True, False])[0]
-    np.testing.assert_allclose((given * top).sum(), (diff * MAP).sum(), rtol=1e-9)
+    grad = np.random.default_rng(1).normal(size=top.shape)
+    diff = rig.backward([grad], [True, False])[0]
+    np.testing.assert_allclose((grad * top).sum(), (diff * MAP).sum(), rtol=1e-9)
 
 
 @pytest.mark.later

@@ -284,9 +284,9 @@ def test_pasted_masks():
     wild = np.tile(boxes[:1], (6, 1))
     wild[np.arange(6), np.arange(6) % 4] = WILD
     for mode in ("detectron2", "torchvision"):
-        found = ops.paste_masks(masks[[0] * 6], wild, (10, 12), None, mode)
-        assert np.isfinite(found).all()
-        assert not found[:3].any()
+        pasted = ops.paste_masks(masks[[0] * 6], wild, (10, 12), None, mode)
+        assert np.isfinite(pasted).all()
+        assert not pasted[:3].any()
     for shape in ((0, 4, 6), (5, 0, 6)):
         assert ops.paste_masks(np.zeros(shape), boxes[: shape[0]], (10, 12)).shape == (shape[0], 10, 12)
 

@@ -33,14 +33,14 @@ ROIS = np.concatenate([regions(RNG, 30, 2, 34), WILD])
 @pytest.mark.parametrize("ratio", [0, 1, 3])
 @pytest.mark.parametrize("size", [(7, 7), (1, 4)])
 def test_roi_align(size, ratio, aligned):
-    given = (ROIS, size, 0.5, ratio, aligned)
-    result = ops.roi_align(X, *given)
-    close(result, separable.roi_align(X, *given), rtol=1e-10, atol=1e-11)
+    arguments = (ROIS, size, 0.5, ratio, aligned)
+    result = ops.roi_align(X, *arguments)
+    close(result, separable.roi_align(X, *arguments), rtol=1e-10, atol=1e-11)
     grad = RNG.standard_normal(result.shape)
-    diff = ops.roi_align_backward(grad, X, *given)["x"]
+    diff = ops.roi_align_backward(grad, X, *arguments)["x"]
     close(diff, separable.roi_align_backward(grad, ROIS, X.shape, 0.5, ratio, aligned), rtol=1e-10, atol=1e-11)
-    single = ops.roi_align(X.astype(np.float32), *given)
-    rounded = separable.roi_align(X.astype(np.float32), ROIS.astype(np.float32), *given[1:])
+    single = ops.roi_align(X.astype(np.float32), *arguments)
+    rounded = separable.roi_align(X.astype(np.float32), ROIS.astype(np.float32), *arguments[1:])
     close(single, rounded, rtol=1e-4, atol=1e-5)
 
 

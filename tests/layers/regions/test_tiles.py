@@ -206,11 +206,11 @@ class Rotated(AlignRotated):
         self.pooled, self.scale, self.aligned, self.clockwise = (2, 3), 0.5, True, 0
         self.slab, self.slabs = SLAB, 2
         self.geometry = self.rotated.struct("GridGeometry", **self.fields, sampling_ratio=ratio, aligned=1)
-        given = device.empty((len(rows), 20, 2, 3), np.float32)
+        diffs = device.empty((len(rows), 20, 2, 3), np.float32)
         table = device.empty(rows.shape, np.float32)
         table[...] = rows
         self.ask_lists()
-        self.to_tiles(given, table, device.empty((2, 20, *size), np.float32), 0)
+        self.to_tiles(diffs, table, device.empty((2, 20, *size), np.float32), 0)
         made, heads = np.asarray(self.room("entries")), np.asarray(self.room("heads"))
         tiles = len(heads) // (SIDE**2 + 2)  # behind them is how many entries each tile has
         return heads[:-tiles].reshape(tiles, -1), np.stack([made[:, 0], made.view(np.int32)[:, 1] // 8], 1)
@@ -299,7 +299,7 @@ def test_lists_name_what_touches_a_tile(device, monkeypatch):
     assert tiles == 2 * 3 * 4
     rows = np.asarray(lists)
     assert rows[: KERNELS.constants["TILE_HEAD"]].tolist() == [SIDE, SIDE, 3, 4, count]
-    found = rows[KERNELS.constants["TILE_HEAD"] :].reshape(tiles, count + 1)
+    entries = rows[KERNELS.constants["TILE_HEAD"] :].reshape(tiles, count + 1)
     for tile in range(tiles):
         image, y, x = tile // 12, tile % 12 // 4 * SIDE, tile % 4 * SIDE
         bottom, right = min(y + SIDE, size[0]), min(x + SIDE, size[1])
@@ -309,7 +309,7 @@ def test_lists_name_what_touches_a_tile(device, monkeypatch):
             and max(boxes[k, 1], y) < min(boxes[k, 1] + boxes[k, 2], bottom)
             and max(boxes[k, 3], x) < min(boxes[k, 3] + boxes[k, 4], right)
         ]  # fmt: skip
-        assert found[tile, 1 : 1 + found[tile, 0]].tolist() == wanted
+        assert entries[tile, 1 : 1 + entries[tile, 0]].tolist() == wanted
 
 
 def test_thousands_of_blocks_at_the_big_shape(monkeypatch):

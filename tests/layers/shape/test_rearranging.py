@@ -202,9 +202,9 @@ def test_filter(device):
         close(tops[1], b[keep != 0])
         g = [random(*t.shape, seed=2) for t in tops]
         diffs = rig.backward(g, [True, True, False])
-        for diff, given in zip(diffs, g):
+        for diff, grad in zip(diffs, g):
             wanted = np.zeros(diff.shape)
-            wanted[keep != 0] = given
+            wanted[keep != 0] = grad
             close(diff, wanted)
     with pytest.raises(LayerError, match="selector has no gradient"):
         rig.backward(g)

@@ -78,7 +78,7 @@ def test_far_away_and_nan(device):
 
 
 def test_what_is_refused():
-    for text, theta, what in (
+    for text, theta, message in (
         (TEXT % "", PROJECTIVE, "needs 6 numbers for each of 2 images"),
         (TEXT % 'transform_type: "grid"', AFFINE, "'grid' is not supported"),
         (TEXT % 'sampler_type: "nearest"', AFFINE, "'nearest' is not supported"),
@@ -86,5 +86,5 @@ def test_what_is_refused():
         (TEXT.replace("4 ", "0 ") % "", AFFINE, "must have places"),
         ('type: "SpatialTransformer" spatialtransformer_param { mirror: true }', AFFINE, "turns and mirrors"),
     ):
-        with pytest.raises(LayerError, match=what):
+        with pytest.raises(LayerError, match=message):
             Rig(text, [MAP, theta])

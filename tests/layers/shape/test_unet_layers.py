@@ -61,8 +61,8 @@ def spread(x: np.ndarray, kernel: int, stride: int, size: tuple[int, int], mean:
 @pytest.mark.parametrize("method", ["AVE", "TILE"])
 @pytest.mark.parametrize(("kernel", "stride", "size"), [(2, 2, None), (3, 2, None), (2, 3, (9, 12)), (3, 2, (8, 10))])
 def test_unpooling_over_windows(method, kernel, stride, size, device):
-    given = f"unpool_h: {size[0]} unpool_w: {size[1]}" if size else ""
-    text = UNPOOL % f"unpool: {method} kernel_size: {kernel} stride: {stride} {given}"
+    sizes = f"unpool_h: {size[0]} unpool_w: {size[1]}" if size else ""
+    text = UNPOOL % f"unpool: {method} kernel_size: {kernel} stride: {stride} {sizes}"
     rig = Rig(text, [SMALL], device=device, dtype=np.float64)
     large = size or tuple(max((n - 1) * stride + kernel, n * stride + 1) for n in (4, 5))
     wanted = spread(SMALL, kernel, stride, large, method == "AVE")
@@ -206,7 +206,7 @@ def test_old_type_names(old, kind, message):
 
 
 def test_what_is_refused():
-    for text, bottoms, what in (
+    for text, bottoms, message in (
         (MERGE % "", [LARGE, SMALL], "no smaller"),
         (MERGE % "operation: ADD", [SMALL, LARGE[:, :2]], "images and channels"),
         (MERGE % "forward: true forward: true forward: true", [SMALL, LARGE], "got 3"),
@@ -219,5 +219,5 @@ def test_what_is_refused():
         (POOL % "global_pooling: true dilation: 2", [SMALL], "remove dilation"),
         (POOL % "kernel_size: 3 dilation: 3", [SMALL], "larger than the padded image"),
     ):
-        with pytest.raises(LayerError, match=what):
+        with pytest.raises(LayerError, match=message):
             Rig(text, bottoms)
