@@ -305,9 +305,13 @@ class Runner:
         return program
 
     def fits(self, part: Part) -> bool:
-        """Whether the layers that a part's plan has no step for are identities for the shapes of now too: a Crop may not be."""
-        names = ((self.source.layers[i], self.source.bottoms[i], self.source.tops[i]) for i in part.plan.dropped)
-        return all(isinstance(layer.lower(bottom, top), Same) for layer, bottom, top in names)
+        """Whether a part's plan is for the shapes of now too: blobs have as many axes as when it was made, and the layers that
+        have no step are identities still, as a Crop may not be."""
+        source, plan = self.source, part.plan
+        names = {*part.reads, *(name for i in part.layers for name in source.names[i][1])}
+        if any(len(source.blobs[name].shape) != plan.axes[name] for name in names):
+            return False
+        return all(isinstance(source.layers[i].lower(source.bottoms[i], source.tops[i]), Same) for i in plan.dropped)
 
     def new(self, part: Part) -> Program | None:
         """A program of a part for the shapes that follow from those of now; None where one of them is empty, or where its plan
@@ -359,12 +363,10 @@ class Runner:
         if self.by_layers:
             return False
         blobs = self.source.blobs
-        if self.shapes_now() != list(self.shapes.values()):
-            if any(blobs[name].shape != self.shapes[name] for name in self.computes):  # by a script
-                self.reshape(range(len(self.source.layers)))
-                self.touched = True
-            if any(len(blob.shape) != len(self.shapes[name]) for name, blob in blobs.items()):
-                self.forget_plan()  # layouts were chosen for so many axes
+        others = self.shapes_now() != list(self.shapes.values())
+        if others and any(blobs[name].shape != self.shapes[name] for name in self.computes):  # by a script
+            self.reshape(range(len(self.source.layers)))
+            self.touched = True
         self.want([*more, *(name for name in self.left_out if blobs[name]._data.held)])
         if self.changed() or not self.planned:
             self.make_plan()

@@ -574,6 +574,23 @@ def test_a_crop_that_is_one_for_other_shapes():
         assert net.blobs["p"].shape == (1, 2, -(-size // 2), -(-size // 2))
 
 
+def test_an_image_of_another_number_of_axes():
+    """The layouts that were chosen for four axes do not hold, of the blobs behind the input neither."""
+    product = "inner_product_param { num_output: 5 }"
+    text = (
+        data(2, 3, 4, 4) + layer("p", "PReLU", "data") + layer("y", "InnerProduct", "p", text=product) + relu("r", "y")
+    )
+    net = Net(parse_net(text), device="cpu")
+    slopes, weights = RNG.standard_normal(3), RNG.standard_normal((5, 48))
+    net.params["p"][0].data[...], net.params["y"][0].data[...] = slopes, weights
+    for shape in ((2, 3, 4, 4), (1, 3, 16), (2, 3, 4, 4), (3, 3, 2, 2, 4), (3, 3, 16)):
+        x = RNG.standard_normal((shape[0], 3, 16))
+        net.blobs["data"].reshape(*shape)
+        made, inner = net.forward(data=x.reshape(shape))["y"], np.where(x > 0, x, x * slopes[:, None])
+        np.testing.assert_allclose(made, np.maximum(inner.reshape(-1, 48) @ weights.T, 0), rtol=1e-4, atol=1e-4)
+        np.testing.assert_allclose(net.blobs["p"].data, inner.reshape(shape), rtol=1e-5, atol=1e-6)
+
+
 def test_lrn_over_more_channels_than_the_net_was_made_for():
     net = Net(parse_net(data(1, 1, 4, 4) + layer("p", "Pooling", "data", text="pooling_param { kernel_size: 1 }")
                         + layer("y", "LRN", "p", text="lrn_param { local_size: 5 alpha: 2 }")), device="cpu")  # fmt: skip
