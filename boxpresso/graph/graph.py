@@ -88,6 +88,8 @@ class Plan:
         {the number of a layer that needs no step: the value that its tops are}.
     scales
         {value: its numbers in 8 bits}, of those that are stored so or read so.
+    axes
+        {blob's name: how many axes it had when the plan was made}.
     """
 
     steps: tuple[Step, ...]
@@ -95,6 +97,7 @@ class Plan:
     layouts: Mapping[Value, str]
     dropped: Mapping[int, Value]
     scales: Mapping[Value, Scale] = field(default_factory=dict)
+    axes: Mapping[str, int] = field(default_factory=dict)
 
     def readers(self) -> dict[Value, list[Step]]:
         """The steps that read each value."""
@@ -134,4 +137,5 @@ def plain(source: Source, wanted: Iterable[str]) -> Plan:
         for name in tops:
             times[name] = times.get(name, -1) + 1
         steps.append(Step(i, reads, tuple((name, times[name]) for name in tops)))
-    return Plan(tuple(steps), {name: (name, times[name]) for name in wanted if name in times}, {}, {})
+    axes = {name: len(blob.shape) for name, blob in source.blobs.items()}
+    return Plan(tuple(steps), {name: (name, times[name]) for name in wanted if name in times}, {}, {}, axes=axes)

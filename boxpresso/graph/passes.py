@@ -174,14 +174,13 @@ def through_joins(plan: Plan, source: Source) -> Plan:
         within, parts = (*join.reads, *join.writes), [maker.get(value) for value in join.reads]
         if wanted.intersection(within) or any(len(readers[value]) != 1 for value in within):
             continue
-        makers = [steps[part] for part in parts if part is not None]
-        if len(set(parts)) < len(join.reads) or not all(
-            each and len(each.writes) == 1 and able(each) for each in makers
-        ):
+        makers = {part: each for part in parts if part is not None and (each := steps[part]) is not None}
+        if len(makers) < len(join.reads):  # twice the same, or what an earlier part of the net has made
             continue
-        for part, each in zip(parts, makers):
-            if part is not None and each is not None:
-                steps[part] = replace(each, activation=step.layer)
+        if not all(len(each.writes) == 1 and able(each) for each in makers.values()):
+            continue
+        for part, each in makers.items():
+            steps[part] = replace(each, activation=step.layer)
         steps[at], steps[i] = replace(join, writes=step.writes), None
     return replace(plan, steps=tuple(step for step in steps if step is not None))
 

@@ -20,7 +20,7 @@ from ..graph.connect import named
 from ..graph.graph import Plan, Source, Value, plain
 from ..graph.passes import in_bf16
 from ..layers.core import Layer, Trait
-from ..layers.core.lowering import POINTWISE, Constant, bf16_available
+from ..layers.core.lowering import POINTWISE, Constant, Same, bf16_available
 from ..proto.errors import DeviceError, LayerError, ModelError
 from .arena import Arena
 from .cpu import TURN, CpuProgram, OddNumbers, prepare
@@ -287,7 +287,7 @@ class Runner:
         return self.packed.old
 
     def program(self, part: Part) -> Program | None:
-        """The program of a part for the shapes of what it reads, ready to run; None where that is empty."""
+        """The program of a part for the shapes of what it reads, ready to run; None where that is empty, or as `new` says."""
         shapes = tuple(self.source.blobs[name].shape for name in part.reads)
         program = None if any(0 in shape for shape in shapes) else part.programs.get(shapes) or self.new(part)
         if program is None:
@@ -304,10 +304,23 @@ class Runner:
             self.release_old()
         return program
 
+    def fits(self, part: Part) -> bool:
+        """Whether a part's plan is for the shapes of now too: blobs have as many axes as when it was made, and the layers that
+        have no step are identities still, as a Crop may not be."""
+        source, plan = self.source, part.plan
+        names = {*part.reads, *(name for i in part.layers for name in source.names[i][1])}
+        if any(len(source.blobs[name].shape) != plan.axes[name] for name in names):
+            return False
+        return all(isinstance(source.layers[i].lower(source.bottoms[i], source.tops[i]), Same) for i in plan.dropped)
+
     def new(self, part: Part) -> Program | None:
-        """A program of a part for the shapes that follow from those of now; None where one of them is empty."""
+        """A program of a part for the shapes that follow from those of now; None where one of them is empty, or where its plan
+        is not for such shapes: then another is made at the next forward."""
         self.reshape(part.layers)
         if any(blob.count == 0 for i in part.layers for blob in self.source.tops[i]):
+            return None
+        if not self.fits(part):
+            self.forget_plan()
             return None
         if self.channels(part) != part.channels:
             part.programs.clear()
@@ -350,12 +363,10 @@ class Runner:
         if self.by_layers:
             return False
         blobs = self.source.blobs
-        if self.shapes_now() != list(self.shapes.values()):
-            if any(blobs[name].shape != self.shapes[name] for name in self.computes):  # by a script
-                self.reshape(range(len(self.source.layers)))
-                self.touched = True
-            if any(len(blob.shape) != len(self.shapes[name]) for name, blob in blobs.items()):
-                self.forget_plan()  # layouts were chosen for so many axes
+        others = self.shapes_now() != list(self.shapes.values())
+        if others and any(blobs[name].shape != self.shapes[name] for name in self.computes):  # by a script
+            self.reshape(range(len(self.source.layers)))
+            self.touched = True
         self.want([*more, *(name for name in self.left_out if blobs[name]._data.held)])
         if self.changed() or not self.planned:
             self.make_plan()
@@ -373,6 +384,8 @@ class Runner:
                 self.touched = False
                 self.restart()
             ran = self.run_parts()
+            if ran is None:
+                return self.run(more)
             self.shapes = dict(zip(blobs, self.shapes_now()))
             self.ran = len(ran) < len(self.source.layers)
             stale = (
@@ -410,12 +423,17 @@ class Runner:
         for part in self.parts:
             part.now = None
 
-    def run_parts(self) -> set[int]:
-        """Runs all parts; the layers that were run by themselves, so that their blobs hold what they are to hold."""
+    def run_parts(self) -> set[int] | None:
+        """Runs all parts; the layers that were run by themselves, so that their blobs hold what they are to hold. None where
+        nothing has run yet, for the plan is not for these shapes."""
         ran: set[int] = set()
         for part in self.parts:
             program = self.program(part)
-            if program is None:  # nothing in it
+            if program is None:  # nothing in it, or its plan is not for these shapes
+                if not self.planned:
+                    if part is self.parts[0]:
+                        return None
+                    self.counted(None)
                 self.find_once(part.layers)
                 for i in part.layers:
                     self.source.forward(i)
@@ -602,11 +620,15 @@ class Runner:
             self.make_plan()
         with self.at_work:
             programs = [self.program(part) for part in self.parts]
+        if not self.planned:  # it was for other shapes
+            return self.describe()
         return [program for program in programs if program is not None]
 
     def sketch(self) -> list[CpuProgram]:
         """As `describe`, but of programs that cannot run: nothing is compiled, packed or run for it."""
         parts = self.parts if self.planned else self.parts_of(self.plans or self.optimised())
+        if not all(map(self.fits, parts)):
+            parts = self.parts_of(self.optimised())
         empty = [any(blob.count == 0 for i in part.layers for blob in self.source.tops[i]) for part in parts]
         return [self.sketched(part) for part, nothing in zip(parts, empty) if not nothing]
 

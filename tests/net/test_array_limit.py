@@ -136,7 +136,7 @@ def test_the_memory_of_a_plans_workers_counts():
     )
     net = Net(parse_net(text), device="cpu", seed=1)
     workers, channels, tiles = net.device.workers, 20000, 36
-    least = 4 * 16 * channels * -(-tiles // max(2, workers)) * workers
+    least = 4 * 16 * channels * -(-tiles // workers) * workers
     parts = net.memory.parts
     assert least <= parts["scratch"] <= 1.5 * least
     with pytest.raises(DeviceError, match=r"Convolution layer 'it': its scratch memory, which layers share, takes"):

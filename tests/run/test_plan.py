@@ -334,6 +334,25 @@ def test_an_identity_of_what_an_earlier_part_has_made():
         assert np.array_equal(net.forward(x=x, s=np.array(chosen))["d"], x[np.array(chosen, bool)])
 
 
+def test_an_activation_behind_a_concatenation_with_what_an_earlier_part_has_made():
+    """A Filter ends a part of the plan: what was made before it is stored without what comes after."""
+    text = """
+        layer { name: "x" type: "Input" top: "x" top: "s" input_param { shape { dim: 2 dim: 3 dim: 4 dim: 4 } shape { dim: 2 } } }
+        layer { name: "a" type: "Convolution" bottom: "x" top: "a" convolution_param { num_output: 5 kernel_size: 1 } }
+        layer { name: "f" type: "Filter" bottom: "x" bottom: "s" top: "f" }
+        layer { name: "t" type: "Reduction" bottom: "f" top: "t" }
+        layer { name: "b" type: "Convolution" bottom: "x" top: "b" convolution_param { num_output: 5 kernel_size: 1 } }
+        layer { name: "j" type: "Concat" bottom: "a" bottom: "b" top: "j" }
+        layer { name: "r" type: "ReLU" bottom: "j" top: "r" }"""
+    net, x = Net(parse_net(text), device="cpu"), RNG.standard_normal((2, 3, 4, 4)).astype(np.float32)
+    for name in "ab":
+        net.params[name][0].data[...] = RNG.standard_normal((5, 3, 1, 1))
+    sums = [np.einsum("nchw,oc->nohw", x, np.float64(net.params[name][0].data[:, :, 0, 0])) for name in "ab"]
+    made = net.forward(x=x, s=np.ones(2))["r"]
+    np.testing.assert_allclose(made, np.maximum(np.concatenate(sums, 1), 0), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(net.blobs["j"].data, np.concatenate(sums, 1), rtol=1e-4, atol=1e-5)
+
+
 def test_shared_memory_is_used_again():
     text = data(1, 16, 20, 20) + "".join(conv(f"c{i}", f"c{i - 1}" if i else "data", 16) for i in range(8))
     net = Net(parse_net(text), device="cpu")
@@ -536,6 +555,51 @@ def test_other_shapes_and_back(name):
         image = RNG.standard_normal(shape)
         same(one.forward(data=image), other.forward(data=image))
         assert {n: b.shape for n, b in one.blobs.items()} == {n: b.shape for n, b in other.blobs.items()}
+
+
+def test_a_crop_that_is_one_for_other_shapes():
+    """No step for a Crop of all that there is, but one where the image has another row and column."""
+    floor = layer("f", "Pooling", "data", text="pooling_param { kernel_size: 2 stride: 2 round_mode: FLOOR }")
+    text = data(1, 2, 8, 8) + layer("p", "Pooling", "data", text="pooling_param { kernel_size: 2 stride: 2 }") + floor
+    net = Net(parse_net(text + layer("y", "Crop", ["p", "f"], text="crop_param { axis: 2 offset: 0 }")), device="cpu")
+    assert summarise_plan(net).dropped == ["y"]
+    net.blobs["data"].reshape(1, 2, 13, 13)
+    net.reshape()
+    assert summarise_plan(net).dropped == []
+    for size in (8, 9, 8, 11, 9):
+        x, half = RNG.standard_normal((1, 2, size, size)).astype(np.float32), size // 2
+        net.blobs["data"].reshape(*x.shape)
+        expected = x[:, :, : 2 * half, : 2 * half].reshape(1, 2, half, 2, half, 2).max((3, 5))
+        assert np.array_equal(net.forward(data=x)["y"], expected)
+        assert net.blobs["p"].shape == (1, 2, -(-size // 2), -(-size // 2))
+
+
+def test_an_image_of_another_number_of_axes():
+    """The layouts that were chosen for four axes do not hold, of the blobs behind the input neither."""
+    product = "inner_product_param { num_output: 5 }"
+    text = (
+        data(2, 3, 4, 4) + layer("p", "PReLU", "data") + layer("y", "InnerProduct", "p", text=product) + relu("r", "y")
+    )
+    net = Net(parse_net(text), device="cpu")
+    slopes, weights = RNG.standard_normal(3), RNG.standard_normal((5, 48))
+    net.params["p"][0].data[...], net.params["y"][0].data[...] = slopes, weights
+    for shape in ((2, 3, 4, 4), (1, 3, 16), (2, 3, 4, 4), (3, 3, 2, 2, 4), (3, 3, 16)):
+        x = RNG.standard_normal((shape[0], 3, 16))
+        net.blobs["data"].reshape(*shape)
+        made, inner = net.forward(data=x.reshape(shape))["y"], np.where(x > 0, x, x * slopes[:, None])
+        np.testing.assert_allclose(made, np.maximum(inner.reshape(-1, 48) @ weights.T, 0), rtol=1e-4, atol=1e-4)
+        np.testing.assert_allclose(net.blobs["p"].data, inner.reshape(shape), rtol=1e-5, atol=1e-6)
+
+
+def test_lrn_over_more_channels_than_the_net_was_made_for():
+    net = Net(parse_net(data(1, 1, 4, 4) + layer("p", "Pooling", "data", text="pooling_param { kernel_size: 1 }")
+                        + layer("y", "LRN", "p", text="lrn_param { local_size: 5 alpha: 2 }")), device="cpu")  # fmt: skip
+    for channels in (1, 7):
+        x = RNG.standard_normal((1, channels, 4, 4)).astype(np.float32)
+        squares = np.pad(np.float64(x) ** 2, ((0, 0), (2, 2), (0, 0), (0, 0)))
+        sums = 1 + 2 / 5 * sum(squares[:, i : i + channels] for i in range(5))
+        net.blobs["data"].reshape(*x.shape)
+        np.testing.assert_allclose(net.forward(data=x)["y"], x * sums**-0.75, rtol=1e-5)
 
 
 def test_memory_that_was_outgrown_is_freed():

@@ -101,7 +101,7 @@ class LRN(Layer, type="LRN", param="lrn_param", bottoms=1, tops=1, traits=Trait.
     def lower(self, bottom: list[Blob], top: list[Blob]) -> Lowering | None:
         if not self.across:
             return None
-        return LrnLowering(half=min(self.half, bottom[0].shape[1]), by=self.by, k=self.k, beta=self.beta)
+        return LrnLowering(half=self.half, by=self.by, k=self.k, beta=self.beta)
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         if not propagate_down[0]:

@@ -31,8 +31,8 @@ template <class Take>
 DEVICE void visit_pixels(const Samples& axis, int p, Take take) {
   const Real edge = axis.from + p * axis.bin;
   const Some some = some_of(axis, edge);
-  for (int s = some.first; s < some.end; ++s) {
-    const int i = axis.bin < 0 ? axis.count - 1 - s : s;  // pixels ascend
+  for (int s = 0; s < some.end - some.first; ++s) {
+    const int i = axis.bin < 0 ? some.end - 1 - s : some.first + s;  // pixels ascend
     const Real c = axis.corners ? edge : edge + (i + Real(0.5)) * axis.bin / axis.count;
     int low, high;
     Real part;

@@ -281,6 +281,19 @@ def test_negative_sizes():
     assert not Rig(ALIGN % (WHOLE + " aligned: true"), [features, row]).forward()[0].any()
 
 
+@pytest.mark.parametrize("mode", ["AVG", "MAX"])
+def test_samples_backwards_from_beyond_the_map(mode, device):
+    """Of a region much larger than the map most samples of a bin lie off it; those that do not are counted from the other end."""
+    rng = np.random.default_rng(8)
+    features = rng.standard_normal((1, 3, 5, 9))
+    starts, sizes = rng.uniform(-2, 11, (40, 2)), rng.uniform(10, 40, (40, 2)) * rng.choice([-1, 1], (40, 2))
+    rows = np.concatenate([np.zeros((40, 1)), starts, starts + sizes], 1)
+    for size in ((1, 1), (2, 3)):
+        text = f"pooled_h: {size[0]} pooled_w: {size[1]} aligned: true sampling_ratio: 5 pool_mode: {mode}"
+        top = Rig(ALIGN % text, [features, rows], device=device, dtype=np.float64).forward()[0]
+        close(top, plainly(features, rows, size, 1, 5, True, mode), rtol=1e-9, atol=1e-12)
+
+
 def test_infinity_spreads_with_weight_zero():
     """As in a sum of single samples: 0 * infinity is NaN, also where another sample of the bin takes the pixel."""
     features = np.ones((1, 1, 6, 6))
