@@ -14,7 +14,7 @@ import pytest
 from places import ROOT
 
 from boxpresso import BoxpressoError, caffe
-from boxpresso.caffe import cython, importing, legacy, notebook, python2, script
+from boxpresso.caffe import cython, importing, legacy, libraries, notebook, python2, script
 
 SHAPES = ROOT / "examples" / "shapes"
 needs_converter = pytest.mark.skipif(
@@ -372,12 +372,12 @@ def test_names_that_libraries_dropped(monkeypatch):
         def load(stream, Loader):
             return stream, Loader
 
-    legacy.patch_yaml(Yaml)
+    libraries.patch_yaml(Yaml)
     assert Yaml.load("x") == ("x", "safe")
     assert Yaml.load("x", "own") == ("x", "own")
     module = type(sys)("cv2")
     module.CV_FILLED = 7
-    legacy.patch_cv2(module)
+    libraries.patch_cv2(module)
     assert (module.CV_AA, module.CV_FILLED) == (16, 7)
 
 
@@ -406,7 +406,7 @@ def test_scipy_misc(tmp_path):
     assert misc.bytescale(np.array([1.0, 2, 3])).tolist() == [0, 128, 255]
     module = type(sys)("scipy.misc")
     module.imread = "kept"
-    legacy.patch_scipy_misc(module)
+    libraries.patch_scipy_misc(module)
     assert (module.imread, module.imresize) == ("kept", misc.imresize)
 
 
@@ -608,7 +608,7 @@ def test_multichannel_of_scikit_image(capsys):
         return multichannel
 
     transform = SimpleNamespace(rescale=rescale, resize=resize, pyramid_reduce=pyramid_reduce)
-    legacy.patch_transform(transform)
+    libraries.patch_transform(transform)
     assert transform.rescale(1, 2, multichannel=True) == (1, 2, -1)
     assert transform.rescale(1, 2, multichannel=False) == transform.rescale(1, 2) == (1, 2, None)
     assert transform.rescale(1, 2, multichannel=True, channel_axis=0) == (1, 2, 0)
