@@ -632,3 +632,26 @@ def test_calls_raise_their_own_errors():
     assert made == [(1, [2])]
     with pytest.raises(ValueError, match="invalid literal"):
         text2.call(int, "x")
+
+
+@pytest.mark.parametrize(("line", "hinted"), [
+    ("'ab'[: 4 / 2]", True), ("range(4 / 2)", True), ("np.zeros(3)[4 / 2]", True), ("__import__('hashlib').md5().update('a')", False),
+    ("b'a'.split('a')", True), ("int(None)", False), ("[][1]", False),
+])  # fmt: skip
+def test_errors_of_python_2_have_a_hint(line, hinted, capsys):
+    """What Python 3 and numpy say of numbers that were whole in Python 2, and of text that was bytes."""
+    with pytest.raises(Exception) as caught:  # noqa: PT011
+        eval(line)
+    script.hint(caught.type, caught.value, caught.tb)
+    assert ("if it was written for Python 2, use --python 2" in capsys.readouterr().err) is hinted
+
+
+def test_a_script_that_may_be_python_2(tmp_path):
+    """Without a word that only Python 2 has it counts as Python 3, and divides as it does."""
+    write(tmp_path, run__dot__py="import caffe\nprint('abc'[: 4 / 2])\n")
+    command = [sys.executable, "-m", "boxpresso.caffe", "run.py"]
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "use --python 2" in done.stderr
+    assert run("--python", "2", "run.py", cwd=tmp_path) == "ab\n"
