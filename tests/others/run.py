@@ -212,7 +212,7 @@ def weights(path: Path, script: Path, of: Path | None = None) -> bool:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                made = Net(net, data="shapes", device="cpu", memory_limit=2 << 30)
+                made = Net(net, data="shapes", device="cpu", memory_limit=BYTES, lazy=True)
                 randomise(made)
                 made.save(path)
                 return True
