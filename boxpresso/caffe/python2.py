@@ -169,7 +169,7 @@ def converter_name() -> str | None:
 
 @cache
 def converter(main: bool) -> Any:
-    """The converter with its standard rules; a main script has no relative imports."""
+    """The converter with its standard rules; a main script, or a module that is in no package, has no relative imports."""
     name = converter_name()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -333,8 +333,17 @@ def convert(text: str, path: str, main: bool) -> ast.Module:
     return ast.fix_missing_locations(tree)
 
 
-def compile_source(data: bytes, path: str, main: bool = False) -> types.CodeType:
+def compile_source(data: bytes, path: str, main: bool = False, alone: bool = False) -> types.CodeType:
     """The code of a file, converted if it is Python 2.
+
+    Parameters
+    ----------
+    data, path
+        What is in the file, and its name.
+    main
+        Whether it is the script that runs.
+    alone
+        Whether it is a module in no package, whose imports are never relative, whatever lies beside it.
 
     Raises
     ------
@@ -353,7 +362,7 @@ def compile_source(data: bytes, path: str, main: bool = False) -> types.CodeType
     if not old:
         return compile(text, path, "exec", dont_inherit=True)
     try:
-        tree = convert(text, path, main)
+        tree = convert(text, path, main or alone)
     except BoxpressoError:
         if main or is_python2(text):
             raise
@@ -369,7 +378,8 @@ class UserLoader(SourceFileLoader):
 
     def get_code(self, fullname: str) -> types.CodeType:
         path = self.get_filename(fullname)
-        return compile_source(self.get_data(path), path)
+        alone = "." not in fullname and not self.is_package(fullname)
+        return compile_source(self.get_data(path), path, alone=alone)
 
 
 class UserFinder(MetaPathFinder):

@@ -655,3 +655,21 @@ def test_a_script_that_may_be_python_2(tmp_path):
     assert done.returncode == 1
     assert "use --python 2" in done.stderr
     assert run("--python", "2", "run.py", cwd=tmp_path) == "ab\n"
+
+
+def test_a_folder_that_is_a_package_too(tmp_path):
+    """Its modules are imported by themselves, as a net's Python layer is: then what they import is not relative. In a package it is."""
+    write(
+        tmp_path,
+        __init____dot__py="",
+        config__dot__py="SIZE = 12",
+        layer__dot__py="import config\nprint 'layer', config.SIZE",
+    )
+    write(
+        tmp_path / "inner",
+        __init____dot__py="",
+        config__dot__py="SIZE = 24",
+        layer__dot__py="import config\nprint config.SIZE",
+    )
+    write(tmp_path, run__dot__py="import layer\nimport inner.layer\nprint 'end'")
+    assert run("run.py", cwd=tmp_path) == "layer 12\n24\nend\n"
