@@ -27,6 +27,7 @@ import numpy as np
 
 from ..proto.errors import BoxpressoError
 from . import text2
+from .generated import renewed
 
 NAMES = {"basestring", "execfile", "long", "raw_input", "reduce", "unichr", "unicode", "xrange"}
 METHODS = {"has_key", "iteritems", "iterkeys", "itervalues"}
@@ -356,6 +357,7 @@ def compile_source(data: bytes, path: str, main: bool = False, alone: bool = Fal
         text = importlib.util.decode_source(data)
     except (UnicodeDecodeError, SyntaxError):
         text = data.decode("latin-1")
+    text = renewed(text)
     old = is_python2(text) if _State.forced is None else _State.forced and not needs_python3(text)
     if main and _State.forced is None and old:
         _State.forced = True

@@ -18,7 +18,8 @@ from .importing import install
 
 # What Python 3 says of numbers that were whole before it, and of text that was bytes
 WHOLE = re.compile(
-    r"(indices must be|only) integers|'float' object cannot be interpreted|bytes-like object is required, not 'str'"
+    r"(indices must be|only) integers|'float' object cannot be interpreted|"
+    r"bytes-like object is required, not 'str'|codec can't decode"
 )
 EPILOG = """
 `import caffe` means boxpresso.caffe in the script and in all that it imports; nothing else need be installed.
@@ -87,7 +88,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def hint(kind: type[BaseException], error: BaseException, trace: types.TracebackType | None) -> None:
     """Prints the error that ended a script, and how to run it as Python 2 where that may be what it lacks."""
     sys.__excepthook__(kind, error, trace)
-    if issubclass(kind, (TypeError, IndexError)) and WHOLE.search(str(error)):
+    if issubclass(kind, (TypeError, IndexError, UnicodeDecodeError)) and WHOLE.search(str(error)):
         print(
             "boxpresso.caffe: the script counts as Python 3; if it was written for Python 2, use --python 2",
             file=sys.stderr,

@@ -636,7 +636,7 @@ def test_calls_raise_their_own_errors():
 
 @pytest.mark.parametrize(("line", "hinted"), [
     ("'ab'[: 4 / 2]", True), ("range(4 / 2)", True), ("np.zeros(3)[4 / 2]", True), ("__import__('hashlib').md5().update('a')", False),
-    ("b'a'.split('a')", True), ("int(None)", False), ("[][1]", False),
+    ("b'a'.split('a')", True), ("b'\\x80'.decode()", True), ("int(None)", False), ("[][1]", False),
 ])  # fmt: skip
 def test_errors_of_python_2_have_a_hint(line, hinted, capsys):
     """What Python 3 and numpy say of numbers that were whole in Python 2, and of text that was bytes."""
@@ -673,3 +673,26 @@ def test_a_folder_that_is_a_package_too(tmp_path):
     )
     write(tmp_path, run__dot__py="import layer\nimport inner.layer\nprint 'end'")
     assert run("run.py", cwd=tmp_path) == "layer 12\n24\nend\n"
+
+
+@pytest.mark.parametrize("literal", ["{!r}", "_b({!r})"])
+def test_modules_of_an_old_protoc(tmp_path, literal):
+    """They describe their messages by calls that protobuf refuses since 4, and hold what protoc makes of them today."""
+    from google.protobuf import descriptor_pb2
+
+    file = descriptor_pb2.FileDescriptorProto(name=f"old{len(literal)}.proto", package=f"old{len(literal)}")
+    message = file.message_type.add(name="Box")
+    message.field.add(name="x", number=1, type=2, label=1)
+    message.enum_type.add(name="Kind").value.add(name="FACE", number=3)
+    data = literal.format(file.SerializeToString().decode("latin-1"))
+    (tmp_path / "box_pb2.py").write_text(
+        "_b = lambda text: text.encode('latin1')\nfrom google.protobuf import descriptor as _descriptor\n"
+        f"DESCRIPTOR = _descriptor.FileDescriptor(name='{file.name}', package='{file.package}', serialized_pb={data})\n"
+        "_BOX = _descriptor.Descriptor(name='Box', full_name='Box', filename=None, file=DESCRIPTOR, fields=[])\n"
+    )
+    write(tmp_path, run__dot__py="""\
+        import box_pb2
+        box = box_pb2.Box(x=1.5)
+        print box_pb2.Box.FromString(box.SerializeToString()).x, box_pb2.Box.FACE
+    """)  # fmt: skip
+    assert run("run.py", cwd=tmp_path) == "1.5 3\n"
