@@ -271,8 +271,7 @@ class Operators(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         self.generic_visit(node)
-        if isinstance(node.func, ast.Attribute) and node.func.attr == "tostring" and not node.args + node.keywords:
-            node.func.attr = "tobytes"
+        rename_tostring(node)
         for keyword in node.keywords:  # sorted(.., cmp=f) and .sort(cmp=f)
             if keyword.arg == "cmp":
                 keyword.arg = "key"
@@ -294,6 +293,22 @@ class Operators(ast.NodeTransformer):
             if not at and not node.keywords:  # what Python 2 has pickled
                 node.keywords = [ast.keyword("encoding", ast.Constant("latin1"))]
         return node
+
+
+def rename_tostring(node: ast.AST) -> None:
+    """Makes a call of `array.tostring()`, which numpy has dropped, one of tobytes; others, as ElementTree's, have arguments."""
+    call = node if isinstance(node, ast.Call) and not node.args + node.keywords else None
+    if call and isinstance(call.func, ast.Attribute) and call.func.attr == "tostring":
+        call.func.attr = "tobytes"
+
+
+def python3_tree(text: str, path: str) -> ast.Module:
+    """The tree of a Python 3 text, with tobytes for `array.tostring()` unless the text defines such a method itself."""
+    tree = ast.parse(text, path)
+    if ".tostring()" in text and "def tostring" not in text:
+        for node in ast.walk(tree):
+            rename_tostring(node)
+    return tree
 
 
 def is_pickle(node: ast.Call) -> bool:
@@ -362,13 +377,13 @@ def compile_source(data: bytes, path: str, main: bool = False, alone: bool = Fal
     if main and _State.forced is None and old:
         _State.forced = True
     if not old:
-        return compile(text, path, "exec", dont_inherit=True)
+        return compile(python3_tree(text, path), path, "exec", dont_inherit=True)
     try:
         tree = convert(text, path, main or alone)
     except BoxpressoError:
         if main or is_python2(text):
             raise
-        return compile(text, path, "exec", dont_inherit=True)
+        return compile(python3_tree(text, path), path, "exec", dont_inherit=True)
     return compile(tree, path, "exec", dont_inherit=True)
 
 

@@ -696,3 +696,19 @@ def test_modules_of_an_old_protoc(tmp_path, literal):
         print box_pb2.Box.FromString(box.SerializeToString()).x, box_pb2.Box.FACE
     """)  # fmt: skip
     assert run("run.py", cwd=tmp_path) == "1.5 3\n"
+
+
+def test_tostring_of_arrays_in_python_3(tmp_path):
+    """numpy has dropped it since many a script wrote a datum with it; functions of that name and methods of a script's own stay."""
+    write(tmp_path, run__dot__py="""\
+        import caffe, numpy
+        from xml.etree import ElementTree
+        print(f"{numpy.arange(2, dtype='u1').tostring()} {ElementTree.tostring(ElementTree.Element('a'))}")
+        import own
+    """, own__dot__py="""\
+        class Own:
+            def tostring(self):
+                return "own"
+        print(Own().tostring())
+    """)  # fmt: skip
+    assert run("run.py", cwd=tmp_path).split() == [r"b'\x00\x01'", "b'<a", "/>'", "own"]
