@@ -1,11 +1,16 @@
-"""Names that libraries have dropped since scripts for pycaffe were written: numpy, scipy, cv2, pandas, yaml and others."""
+"""Names that Python and numpy have dropped since scripts for pycaffe were written; libraries.py has those of other packages."""
 
 from __future__ import annotations
 
+import base64
+import collections
+import collections.abc
+import fractions
 import functools
 import importlib
 import importlib.util
 import inspect
+import math
 import os
 import string
 import sys
@@ -19,24 +24,43 @@ from typing import Any
 
 import numpy as np
 
-from . import scipy_misc, text2
+from . import text2
+from .libraries import FLAG, PATCHES, say
 
-FLAG = "BOXPRESSO_OLD_NAMES"
 NUMPY = {
     "bool": bool, "int": int, "float": float, "complex": complex, "object": object, "str": str, "long": int, "unicode": str,
     "float_": np.float64, "Inf": np.inf, "NaN": np.nan, "infty": np.inf, "product": np.prod, "cumproduct": np.cumprod,
     "alltrue": np.all, "sometrue": np.any, "row_stack": np.vstack, "asscalar": lambda array: np.asarray(array).item(),
+    "string_": np.bytes_, "unicode_": np.str_, "complex_": np.complex128, "bool8": np.bool_, "object0": np.object_,
+    "int0": np.intp, "uint0": np.uintp, "cfloat": np.complex128, "singlecomplex": np.complex64, "longfloat": np.longdouble,
+    "PINF": np.inf, "NINF": -np.inf, "Infinity": np.inf, "NAN": np.nan, "round_": np.round, "rank": np.ndim, "mat": np.asmatrix,
+    "msort": lambda a: np.sort(a, axis=0), "trapz": getattr(np, "trapezoid", None),
+    "asfarray": lambda a, dtype=np.float64: np.asarray(a, dtype if np.issubdtype(dtype, np.inexact) else np.float64),
+    "in1d": lambda a, b, assume_unique=False, invert=False: np.isin(np.ravel(a), b, assume_unique, invert),
+    "sctypes": {"int": [np.int8, np.int16, np.int32, np.int64], "uint": [np.uint8, np.uint16, np.uint32, np.uint64],
+                "float": [np.float16, np.float32, np.float64, np.longdouble], "complex": [np.complex64, np.complex128],
+                "others": [bool, object, bytes, str, np.void]},
+    **{name: getattr(getattr(np, "exceptions", np), name, None) for name in ("AxisError", "ComplexWarning", "RankWarning",
+                                                                             "VisibleDeprecationWarning")},
 }  # fmt: skip
+STRING = {
+    "letters": string.ascii_letters, "lowercase": string.ascii_lowercase, "uppercase": string.ascii_uppercase,
+    "maketrans": str.maketrans, "join": lambda words, between=" ": between.join(words), "atoi": int, "atof": float,
+    **{name: getattr(str, name) for name in ("split", "strip", "replace", "lower", "upper", "find", "zfill")},
+}  # fmt: skip
+PYTHON: dict[ModuleType, dict[str, Any]] = {  # what modules of Python itself held
+    collections: {name: getattr(collections.abc, name) for name in collections.abc.__all__},
+    base64: {"encodestring": base64.encodebytes, "decodestring": base64.decodebytes},
+    fractions: {"gcd": math.gcd},
+    inspect: {"getargspec": lambda function: inspect.getfullargspec(function)[:4]},
+    time: {"clock": time.perf_counter},
+    string: STRING,
+}
 UNITTEST = {
     "assertEquals": "assertEqual", "assertNotEquals": "assertNotEqual", "assertAlmostEquals": "assertAlmostEqual",
     "assertItemsEqual": "assertCountEqual", "assertRaisesRegexp": "assertRaisesRegex", "assertRegexpMatches": "assertRegex",
     "assert_": "assertTrue",
 }  # fmt: skip
-CV2 = {
-    "CV_AA": 16, "CV_FILLED": -1, "CV_LOAD_IMAGE_COLOR": 1, "CV_LOAD_IMAGE_GRAYSCALE": 0, "CV_LOAD_IMAGE_UNCHANGED": -1,
-    "CV_FONT_HERSHEY_SIMPLEX": 0, "CV_INTER_NN": 0, "CV_INTER_LINEAR": 1, "CV_INTER_CUBIC": 2, "CV_INTER_AREA": 3,
-}  # fmt: skip
-
 
 # functions whose size might be a float such as 3.0 until 2016, and where they take it
 SIZES: list[tuple[Any, str, int, str]] = [
@@ -45,20 +69,11 @@ SIZES: list[tuple[Any, str, int, str]] = [
 ]  # fmt: skip
 
 
-STRING = {
-    "letters": string.ascii_letters, "lowercase": string.ascii_lowercase, "uppercase": string.ascii_uppercase,
-    "maketrans": str.maketrans, "join": lambda words, between=" ": between.join(words), "atoi": int, "atof": float,
-    **{name: getattr(str, name) for name in ("split", "strip", "replace", "lower", "upper", "find", "zfill")},
+MOVED = {  # modules under their old names
+    **{name: f"PIL.{name}" for name in ("Image", "ImageDraw", "ImageFont", "ImageFilter", "ImageOps")},
+    "sklearn.cross_validation": "sklearn.model_selection",
+    "sklearn.grid_search": "sklearn.model_selection", "sklearn.externals.joblib": "joblib", "skimage.filter": "skimage.filters",
 }  # fmt: skip
-PIL = ("Image", "ImageDraw", "ImageFont", "ImageFilter", "ImageOps")  # modules of their own before Pillow
-_said: set[str] = set()
-
-
-def say(message: str) -> None:
-    """Says once, on stderr, that something of old libraries is emulated."""
-    if message not in _said:
-        _said.add(message)
-        print(f"boxpresso.caffe: {message} as it was in old versions ({FLAG}=0 turns it off)", file=sys.stderr)
 
 
 def wanted() -> bool:
@@ -70,25 +85,34 @@ def install() -> None:
     """Gives the names back that are missing; whatever is there is left alone. BOXPRESSO_OLD_NAMES=0: it does nothing."""
     if not wanted():
         return
-    for name, old in STRING.items():
-        if not hasattr(string, name):
-            setattr(string, name, old)
-    if not any(isinstance(finder, OldPil) for finder in sys.meta_path):
-        sys.meta_path.append(OldPil())  # last: a script's own module of that name goes before it
+    for module, names in PYTHON.items():
+        for name, old in names.items():
+            if not hasattr(module, name):
+                setattr(module, name, old)
+    if not any(isinstance(finder, Moved) for finder in sys.meta_path):
+        sys.meta_path.append(Moved())  # last: a script's own module of that name goes before it
     wrap_lists()
     for name, value in NUMPY.items():
-        if name not in vars(np):
+        if name not in vars(np) and value is not None:
             setattr(np, name, value)
     wrap_fromstring()
     for module, name, place, key in SIZES:
         wrap_size(module, name, place, key)
-    if not hasattr(time, "clock"):
-        time.clock = time.perf_counter  # type: ignore[attr-defined]
     for old, new in UNITTEST.items():
         if old not in vars(unittest.TestCase):
             setattr(unittest.TestCase, old, getattr(unittest.TestCase, new))
     if not any(isinstance(finder, Patches) for finder in sys.meta_path):
         sys.meta_path.insert(0, Patches())
+    for name in PATCHES:
+        if name in sys.modules:
+            patch(sys.modules[name])
+
+
+def patch(module: ModuleType) -> None:
+    """Patches a module of PATCHES that is imported, once."""
+    if "_patched_by_boxpresso" not in vars(module):
+        module._patched_by_boxpresso = True  # type: ignore[attr-defined]
+        PATCHES[module.__name__](module)
 
 
 def wrap_fromstring() -> None:
@@ -202,75 +226,11 @@ def whole(value: Any) -> Any:
     return int(value) if isinstance(value, (float, np.floating)) and value == int(value) else value
 
 
-def patch_yaml(yaml: Any) -> None:
-    """yaml.load without a Loader, which PyYAML 6 asks for: the safe one."""
-    load = yaml.load
-    if "Loader" not in inspect.signature(load).parameters:
-        return
-
-    def load_old(stream: Any, Loader: Any = yaml.SafeLoader) -> Any:
-        return load(stream, Loader)
-
-    yaml.load = load_old
-
-
-def patch_pandas(pandas: Any) -> None:
-    """DataFrame.to_hdf(path, key) by position, which pandas 3 asks for by name."""
-    write = pandas.DataFrame.to_hdf
-
-    def to_hdf(frame: Any, path: Any, *key: Any, **options: Any) -> Any:
-        return write(frame, path, **dict(zip(["key", "mode"], key)), **options)
-
-    pandas.DataFrame.to_hdf = to_hdf
-
-
-def patch_cv2(cv2: Any) -> None:
-    """Constants of OpenCV 2.4."""
-    for name, value in CV2.items():
-        if not hasattr(cv2, name):
-            setattr(cv2, name, value)
-
-
-def patch_scipy_misc(misc: Any) -> None:
-    """scipy.misc's functions for images."""
-    for name in scipy_misc.__all__:
-        if name not in vars(misc):
-            setattr(misc, name, getattr(scipy_misc, name))
-
-
-def patch_transform(transform: Any) -> None:
-    """scikit-image's `multichannel`, which is channel_axis today."""
-    for name in ("rescale", "resize", "pyramid_gaussian", "pyramid_laplacian", "pyramid_reduce", "pyramid_expand"):
-        function = getattr(transform, name, None)
-        if function is not None and "multichannel" not in inspect.signature(function).parameters:
-            setattr(transform, name, with_multichannel(function))
-
-
-def with_multichannel(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of scikit-image that takes multichannel=True for channel_axis=-1."""
-
-    @functools.wraps(function)
-    def wrapped(*args: Any, multichannel: bool | None = None, **options: Any) -> Any:
-        if multichannel is not None:
-            say("scikit-image's functions take multichannel")
-            if "channel_axis" in inspect.signature(function).parameters:
-                options.setdefault("channel_axis", -1 if multichannel else None)
-        return function(*args, **options)
-
-    return wrapped
-
-
-PATCHES: dict[str, Callable[[Any], None]] = {
-    "cv2": patch_cv2, "pandas": patch_pandas, "scipy.misc": patch_scipy_misc, "skimage.transform": patch_transform,
-    "yaml": patch_yaml,
-}  # fmt: skip
-
-
 class Empty(Loader):
     """Loads a module that holds what its patch puts there."""
 
     def exec_module(self, module: ModuleType) -> None:
-        PATCHES[module.__name__](module)
+        patch(module)
 
 
 class Patches(MetaPathFinder):
@@ -297,23 +257,23 @@ class Patches(MetaPathFinder):
 
         def exec_module(module: ModuleType) -> None:
             execute(module)
-            PATCHES[fullname](sys.modules.get(fullname, module))
+            patch(sys.modules.get(fullname, module))
 
         spec.loader.exec_module = exec_module  # type: ignore[method-assign]
         return spec
 
 
-class OldPil(Loader, MetaPathFinder):
-    """`import Image` of the Python Imaging Library: the module of Pillow."""
+class Moved(Loader, MetaPathFinder):
+    """Finds the modules of MOVED, such as the Python Imaging Library's `import Image`: today's are taken."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        return ModuleSpec(fullname, self) if fullname in PIL else None
+        return ModuleSpec(fullname, self) if fullname in MOVED else None
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        say(f"import {spec.name} takes PIL.{spec.name}")
+        say(f"import {spec.name} takes {MOVED[spec.name]}")
         return ModuleType(spec.name)
 
     def exec_module(self, module: ModuleType) -> None:
-        sys.modules[module.__name__] = importlib.import_module(f"PIL.{module.__name__}")
+        sys.modules[module.__name__] = importlib.import_module(MOVED[module.__name__])

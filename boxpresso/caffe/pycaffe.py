@@ -19,7 +19,7 @@ from ..proto import NetParameter, files, read_net
 from ..proto.errors import ModelError, nearest
 from ..proto.hdf5 import import_h5py
 from ..proto.reading import FilePath
-from . import legacy, settings
+from . import libraries, settings
 
 PHASES = ("TRAIN", "TEST")
 Arrays = dict[str, AnyArray]
@@ -366,7 +366,7 @@ def arguments(args: Sequence[Any], named: Mapping[str, Any]) -> tuple[Any, int, 
         values[name] = value
     old = settings.phase()
     if "network_file" in values and "weights" in values and "phase" not in values and old is not None:
-        legacy.say(f"caffe.Net(prototxt, weights) without a phase is for {PHASES[old]}")
+        libraries.say(f"caffe.Net(prototxt, weights) without a phase is for {PHASES[old]}")
         values["phase"] = old
     if "network_file" not in values or "phase" not in values:
         raise TypeError("Net needs a prototxt and a phase: caffe.Net(prototxt, caffe.TEST, weights=weights)")

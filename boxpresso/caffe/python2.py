@@ -27,6 +27,7 @@ import numpy as np
 
 from ..proto.errors import BoxpressoError
 from . import text2
+from .generated import renewed
 
 NAMES = {"basestring", "execfile", "long", "raw_input", "reduce", "unichr", "unicode", "xrange"}
 METHODS = {"has_key", "iteritems", "iterkeys", "itervalues"}
@@ -169,7 +170,7 @@ def converter_name() -> str | None:
 
 @cache
 def converter(main: bool) -> Any:
-    """The converter with its standard rules; a main script has no relative imports."""
+    """The converter with its standard rules; a main script, or a module that is in no package, has no relative imports."""
     name = converter_name()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -270,8 +271,7 @@ class Operators(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         self.generic_visit(node)
-        if isinstance(node.func, ast.Attribute) and node.func.attr == "tostring" and not node.args + node.keywords:
-            node.func.attr = "tobytes"
+        rename_tostring(node)
         for keyword in node.keywords:  # sorted(.., cmp=f) and .sort(cmp=f)
             if keyword.arg == "cmp":
                 keyword.arg = "key"
@@ -293,6 +293,22 @@ class Operators(ast.NodeTransformer):
             if not at and not node.keywords:  # what Python 2 has pickled
                 node.keywords = [ast.keyword("encoding", ast.Constant("latin1"))]
         return node
+
+
+def rename_tostring(node: ast.AST) -> None:
+    """Makes a call of `array.tostring()`, which numpy has dropped, one of tobytes; others, as ElementTree's, have arguments."""
+    call = node if isinstance(node, ast.Call) and not node.args + node.keywords else None
+    if call and isinstance(call.func, ast.Attribute) and call.func.attr == "tostring":
+        call.func.attr = "tobytes"
+
+
+def python3_tree(text: str, path: str) -> ast.Module:
+    """The tree of a Python 3 text, with tobytes for `array.tostring()` unless the text defines such a method itself."""
+    tree = ast.parse(text, path)
+    if ".tostring()" in text and "def tostring" not in text:
+        for node in ast.walk(tree):
+            rename_tostring(node)
+    return tree
 
 
 def is_pickle(node: ast.Call) -> bool:
@@ -333,8 +349,17 @@ def convert(text: str, path: str, main: bool) -> ast.Module:
     return ast.fix_missing_locations(tree)
 
 
-def compile_source(data: bytes, path: str, main: bool = False) -> types.CodeType:
+def compile_source(data: bytes, path: str, main: bool = False, alone: bool = False) -> types.CodeType:
     """The code of a file, converted if it is Python 2.
+
+    Parameters
+    ----------
+    data, path
+        What is in the file, and its name.
+    main
+        Whether it is the script that runs.
+    alone
+        Whether it is a module in no package, whose imports are never relative, whatever lies beside it.
 
     Raises
     ------
@@ -347,17 +372,18 @@ def compile_source(data: bytes, path: str, main: bool = False) -> types.CodeType
         text = importlib.util.decode_source(data)
     except (UnicodeDecodeError, SyntaxError):
         text = data.decode("latin-1")
+    text = renewed(text)
     old = is_python2(text) if _State.forced is None else _State.forced and not needs_python3(text)
     if main and _State.forced is None and old:
         _State.forced = True
     if not old:
-        return compile(text, path, "exec", dont_inherit=True)
+        return compile(python3_tree(text, path), path, "exec", dont_inherit=True)
     try:
-        tree = convert(text, path, main)
+        tree = convert(text, path, main or alone)
     except BoxpressoError:
         if main or is_python2(text):
             raise
-        return compile(text, path, "exec", dont_inherit=True)
+        return compile(python3_tree(text, path), path, "exec", dont_inherit=True)
     return compile(tree, path, "exec", dont_inherit=True)
 
 
@@ -369,7 +395,8 @@ class UserLoader(SourceFileLoader):
 
     def get_code(self, fullname: str) -> types.CodeType:
         path = self.get_filename(fullname)
-        return compile_source(self.get_data(path), path)
+        alone = "." not in fullname and not self.is_package(fullname)
+        return compile_source(self.get_data(path), path, alone=alone)
 
 
 class UserFinder(MetaPathFinder):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import linecache
 import os
+import re
 import runpy
 import sys
 import types
@@ -15,6 +16,11 @@ from ..proto.errors import BoxpressoError, visible
 from . import legacy, notebook, python2, settings
 from .importing import install
 
+# What Python 3 says of numbers that were whole before it, and of text that was bytes
+WHOLE = re.compile(
+    r"(indices must be|only) integers|'float' object cannot be interpreted|"
+    r"bytes-like object is required, not 'str'|codec can't decode"
+)
 EPILOG = """
 `import caffe` means boxpresso.caffe in the script and in all that it imports; nothing else need be installed.
 Files in Python 2 are converted while they are imported; --python 2 or 3 overrides how they are told apart.
@@ -70,11 +76,23 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     try:
         code = script_code(Path(options.script))
+        if options.python is None and not python2.is_python2(Path(options.script).read_text(errors="replace")):
+            sys.excepthook = hint
     except BoxpressoError as error:
         print(visible(f"boxpresso.caffe: {error}"), file=sys.stderr)
         return 1
     run(code, options.script)
     return 0
+
+
+def hint(kind: type[BaseException], error: BaseException, trace: types.TracebackType | None) -> None:
+    """Prints the error that ended a script, and how to run it as Python 2 where that may be what it lacks."""
+    sys.__excepthook__(kind, error, trace)
+    if issubclass(kind, (TypeError, IndexError, UnicodeDecodeError)) and WHOLE.search(str(error)):
+        print(
+            "boxpresso.caffe: the script counts as Python 3; if it was written for Python 2, use --python 2",
+            file=sys.stderr,
+        )
 
 
 def script_code(path: Path) -> types.CodeType:

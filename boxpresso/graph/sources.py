@@ -13,12 +13,13 @@ import numpy as np
 from ..data.plausible import fill
 from ..device import Blob
 from ..layers.core import Layer, Trait, traits_of
-from ..layers.core.data_tops import OBJECTS, REGIONS, SPATIAL, Top, by_name, data_tops
+from ..layers.core.data_tops import OBJECTS, REGIONS, SIDE, SPATIAL, Top, by_name, data_tops
 from ..proto import BoxpressoError, LayerParameter, ModelError, NetParameter, nearest
 
 Shapes = Mapping[str, Sequence[int]]
 # Sides of images, the likelier first
 USUAL = (227, 256, 225, 299, 321, 320, 448, 512, 513, 128, 112, 96, 64, 48, 32, 28)
+UNUSUAL = range(SIDE, 2 * SIDE)  # where none of those serves; a net that halves its maps eight times meets a period
 
 
 class Sources:
@@ -185,6 +186,10 @@ class Sources:
             Called when a top has another shape: reshapes the layers that were built before.
         """
         traits = layer.traits
+        if bottoms and not fits(layer, blobs[bottoms[0]].shape):
+            images = self.made_of.get(bottoms[0], set(bottoms[:1]))
+            if images and all(map(self.resizable, images)):
+                self.try_sides(images, lambda: fits(layer, blobs[bottoms[0]].shape), blobs, changed)
         of = set().union(*(self.made_of.get(name, {name} & self.tops.keys()) for name in bottoms))
         self.made_of.update((name, of) for name in layer.param.top if bottoms)
         if len(bottoms) > 1 and traits & (Trait.JOINS | Trait.ELEMENTWISE):
@@ -381,9 +386,10 @@ class Sources:
     def try_sides(
         self, names: set[str], agrees: Callable[[], bool], blobs: Mapping[str, Blob], changed: Callable[[], None]
     ) -> None:
-        """Gives images whose sides no field tells the first of the usual sides with which two parts of a net agree."""
+        """Gives images whose sides no field tells the first of the usual sides, or else of further ones, with which two parts
+        of a net agree, or a kernel fits."""
         before = {name: self.tops[name].shape for name in names}
-        for side in USUAL:
+        for side in (*USUAL, *UNUSUAL):
             try:
                 for name, shape in before.items():
                     blobs[name].reshape(*shape[:2], side, side)
@@ -459,6 +465,19 @@ def is_source(layer: LayerParameter, python_layers: Sequence[str]) -> bool:
     if layer.bottom or not layer.top or Trait.FILLED in traits_of(layer.type):
         return False
     return layer.type.lower() != "python" or layer.python_param.module not in python_layers
+
+
+def fits(layer: Layer, shape: tuple[int, ...]) -> bool:
+    """Whether the kernel of a convolution or pooling lies within a padded image of that shape."""
+    window = layer.window_of(layer.param)
+    if window is None or window.spreads or len(shape) != 4:
+        return True
+    for i, side in enumerate(shape[2:]):
+        kernel, stride, pad, dilation = (each[min(i, len(each) - 1)] for each in window[1:5])
+        beyond = stride - 1 if Trait.POOLS in layer.traits else 0  # a last window that reaches over the edge
+        if side + 2 * pad + beyond < (kernel - 1) * dilation + 1:
+            return False
+    return True
 
 
 def readers_of(net: NetParameter, blob: str) -> list[str]:

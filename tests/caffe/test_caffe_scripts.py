@@ -14,7 +14,7 @@ import pytest
 from places import ROOT
 
 from boxpresso import BoxpressoError, caffe
-from boxpresso.caffe import cython, importing, legacy, notebook, python2, script
+from boxpresso.caffe import cython, importing, legacy, libraries, notebook, python2, script
 
 SHAPES = ROOT / "examples" / "shapes"
 needs_converter = pytest.mark.skipif(
@@ -372,12 +372,12 @@ def test_names_that_libraries_dropped(monkeypatch):
         def load(stream, Loader):
             return stream, Loader
 
-    legacy.patch_yaml(Yaml)
+    libraries.patch_yaml(Yaml)
     assert Yaml.load("x") == ("x", "safe")
     assert Yaml.load("x", "own") == ("x", "own")
     module = type(sys)("cv2")
     module.CV_FILLED = 7
-    legacy.patch_cv2(module)
+    libraries.patch_cv2(module)
     assert (module.CV_AA, module.CV_FILLED) == (16, 7)
 
 
@@ -406,7 +406,7 @@ def test_scipy_misc(tmp_path):
     assert misc.bytescale(np.array([1.0, 2, 3])).tolist() == [0, 128, 255]
     module = type(sys)("scipy.misc")
     module.imread = "kept"
-    legacy.patch_scipy_misc(module)
+    libraries.patch_scipy_misc(module)
     assert (module.imread, module.imresize) == ("kept", misc.imresize)
 
 
@@ -608,7 +608,7 @@ def test_multichannel_of_scikit_image(capsys):
         return multichannel
 
     transform = SimpleNamespace(rescale=rescale, resize=resize, pyramid_reduce=pyramid_reduce)
-    legacy.patch_transform(transform)
+    libraries.patch_transform(transform)
     assert transform.rescale(1, 2, multichannel=True) == (1, 2, -1)
     assert transform.rescale(1, 2, multichannel=False) == transform.rescale(1, 2) == (1, 2, None)
     assert transform.rescale(1, 2, multichannel=True, channel_axis=0) == (1, 2, 0)
@@ -632,3 +632,83 @@ def test_calls_raise_their_own_errors():
     assert made == [(1, [2])]
     with pytest.raises(ValueError, match="invalid literal"):
         text2.call(int, "x")
+
+
+@pytest.mark.parametrize(("line", "hinted"), [
+    ("'ab'[: 4 / 2]", True), ("range(4 / 2)", True), ("np.zeros(3)[4 / 2]", True), ("__import__('hashlib').md5().update('a')", False),
+    ("b'a'.split('a')", True), ("b'\\x80'.decode()", True), ("int(None)", False), ("[][1]", False),
+])  # fmt: skip
+def test_errors_of_python_2_have_a_hint(line, hinted, capsys):
+    """What Python 3 and numpy say of numbers that were whole in Python 2, and of text that was bytes."""
+    with pytest.raises(Exception) as caught:  # noqa: PT011
+        eval(line)
+    script.hint(caught.type, caught.value, caught.tb)
+    assert ("if it was written for Python 2, use --python 2" in capsys.readouterr().err) is hinted
+
+
+def test_a_script_that_may_be_python_2(tmp_path):
+    """Without a word that only Python 2 has it counts as Python 3, and divides as it does."""
+    write(tmp_path, run__dot__py="import caffe\nprint('abc'[: 4 / 2])\n")
+    command = [sys.executable, "-m", "boxpresso.caffe", "run.py"]
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "use --python 2" in done.stderr
+    assert run("--python", "2", "run.py", cwd=tmp_path) == "ab\n"
+
+
+def test_a_folder_that_is_a_package_too(tmp_path):
+    """Its modules are imported by themselves, as a net's Python layer is: then what they import is not relative. In a package it is."""
+    write(
+        tmp_path,
+        __init____dot__py="",
+        config__dot__py="SIZE = 12",
+        layer__dot__py="import config\nprint 'layer', config.SIZE",
+    )
+    write(
+        tmp_path / "inner",
+        __init____dot__py="",
+        config__dot__py="SIZE = 24",
+        layer__dot__py="import config\nprint config.SIZE",
+    )
+    write(tmp_path, run__dot__py="import layer\nimport inner.layer\nprint 'end'")
+    assert run("run.py", cwd=tmp_path) == "layer 12\n24\nend\n"
+
+
+@pytest.mark.parametrize("literal", ["{!r}", "_b({!r})"])
+def test_modules_of_an_old_protoc(tmp_path, literal):
+    """They describe their messages by calls that protobuf refuses since 4, and hold what protoc makes of them today."""
+    from google.protobuf import descriptor_pb2
+
+    file = descriptor_pb2.FileDescriptorProto(name=f"old{len(literal)}.proto", package=f"old{len(literal)}")
+    message = file.message_type.add(name="Box")
+    message.field.add(name="x", number=1, type=2, label=1)
+    message.enum_type.add(name="Kind").value.add(name="FACE", number=3)
+    data = literal.format(file.SerializeToString().decode("latin-1"))
+    (tmp_path / "box_pb2.py").write_text(
+        "_b = lambda text: text.encode('latin1')\nfrom google.protobuf import descriptor as _descriptor\n"
+        f"DESCRIPTOR = _descriptor.FileDescriptor(name='{file.name}', package='{file.package}', serialized_pb={data})\n"
+        "_BOX = _descriptor.Descriptor(name='Box', full_name='Box', filename=None, file=DESCRIPTOR, fields=[])\n"
+    )
+    write(tmp_path, run__dot__py="""\
+        import box_pb2
+        box = box_pb2.Box(x=1.5)
+        print box_pb2.Box.FromString(box.SerializeToString()).x, box_pb2.Box.FACE
+    """)  # fmt: skip
+    assert run("run.py", cwd=tmp_path) == "1.5 3\n"
+
+
+def test_tostring_of_arrays_in_python_3(tmp_path):
+    """numpy has dropped it since many a script wrote a datum with it; functions of that name and methods of a script's own stay."""
+    write(tmp_path, run__dot__py="""\
+        import caffe, numpy
+        from xml.etree import ElementTree
+        print(f"{numpy.arange(2, dtype='u1').tostring()} {ElementTree.tostring(ElementTree.Element('a'))}")
+        import own
+    """, own__dot__py="""\
+        class Own:
+            def tostring(self):
+                return "own"
+        print(Own().tostring())
+    """)  # fmt: skip
+    assert run("run.py", cwd=tmp_path).split() == [r"b'\x00\x01'", "b'<a", "/>'", "own"]

@@ -6,11 +6,12 @@
     nice -n 15 python tests/others/run.py --work SCRATCH --seconds 300 PROJECT ...     # as the table of the page was made
 
 A project is exported into SCRATCH, and nothing of it is changed. Of each project the scripts are taken that make a net (of caffe or
-cv2.dnn), a classifier or a solver, in the order of their paths' depth, but for those of a copy of Caffe. A script runs in its own
-folder, or in the project's where its paths begin there, as `python -m boxpresso.caffe SCRIPT` does, for --seconds at most; a
-training ends after 20 iterations (small.py), cv2.dnn is boxpresso.dnn, and windows of OpenCV are not shown. It has no arguments at
-first; where it says that it needs some, it gets those of ARGUMENTS, or files of the project, pictures of noise and numbers by what
-the arguments are called.
+cv2.dnn), a classifier or a solver, in the order of their paths' depth, but for those of a copy of Caffe and modules that define
+functions and classes alone. A script runs in its own folder, or in the project's where its paths begin there, as
+`python -m boxpresso.caffe SCRIPT` does, for --seconds at most; a training ends after 20 iterations (small.py), cv2.dnn is
+boxpresso.dnn, and windows of OpenCV are not shown. Where it imports a module that lies elsewhere in the project, that folder joins
+PYTHONPATH. It has no arguments at first; where it says that it needs some, or reads sys.argv by place, it gets those of ARGUMENTS,
+or files of the project, pictures of noise and numbers by what the arguments, or the names that they are given to, are called.
 Where it asks for a file below SCRATCH that is not there, such a file is made: a picture of noise, a mean, a list of pictures, or
 weights drawn for a net beside it; then it runs again, STUBS times at most. The table says how each run stopped and, as far as the
 words of the error tell, whose that is.
@@ -21,6 +22,7 @@ Scripts of strangers do what they like: run this where that does no harm.
 from __future__ import annotations
 
 import argparse
+import ast
 import os
 import re
 import resource
@@ -46,8 +48,9 @@ ARGUMENTS: dict[str, list[str]] = {  # of scripts that read sys.argv by place, b
 }
 WORDS = (  # what an argument gets, by a word of its name; {net}: a prototxt of the project, {solver}: one with a solver
     ("solver", "{solver}"), ("weight|model_file|caffemodel|pretrain|snapshot", "stub.caffemodel"), ("mean", "stub.npy"),
-    ("video|stream", "stub.avi"), ("proto|model|net|def|deploy|arch|cfg", "{net}"), ("img|image|picture|input|src|in_|file", "stub.jpg"),
-    ("list|txt|label|synset", "stub.txt"), ("out|save|dst|dest|result", "out.txt"), ("gpu|device|id|iter|num|batch", "0"),
+    ("video|stream", "stub.avi"), ("proto|model|net|def|deploy|arch|cfg", "{net}"),
+    ("img|image|picture|input|src|in_|file|colou?rs", "stub.jpg"),
+    ("list|txt|label|synset|data", "stub.txt"), ("out|save|dst|dest|result", "out.txt"), ("gpu|device|id|iter|num|batch", "0"),
     ("dir|folder|root|path", "."), ("", "1"),
 )  # fmt: skip
 IMPORTS = re.compile(r"^\s*(import caffe\b|from caffe\b|import cv2\b|from cv2\b)", re.MULTILINE)
@@ -63,6 +66,9 @@ MISSING = (
     r"imread_\('([^']+)'\)", r"(\S+) does not exist", r"(\S+) not found\.",
 )  # fmt: skip
 PICTURES = {".jpg", ".jpeg", ".png", ".bmp", ".ppm", ".tif"}
+LACKING = re.compile(r"No module named '([\w.]+)'")
+OPTIONS = re.compile(r"\[(--?[\w-]+) [A-Z]")  # of argparse's usage: those that take a value
+BY_PLACE = re.compile(r"^\s*(\w+)\s*=.*sys\.argv\[(\d)\]", re.MULTILINE)
 THEIRS = (  # how an error ends that is not ours to mend, and what the table says
     (r"No module named '(?!caffe)([\w.]+)'", "needs the module {}"),
     (r"(?:error: the following arguments|usage:|Usage:|IndexError: list index out of range)", "needs arguments"),
@@ -138,9 +144,27 @@ def scripts(project: Path, most: int, like: str) -> list[Path]:
         if COPIES.search(inside) or like not in inside or path.stat().st_size > 1 << 20:
             continue
         text = path.read_text(encoding="utf-8", errors="replace")
-        if IMPORTS.search(text) and NETS.search(text):
+        if IMPORTS.search(text) and NETS.search(text) and does_something(text):
             paths.append(path)
     return sorted(paths, key=lambda path: (len(path.parts), str(path)))[:most]
+
+
+def does_something(text: str) -> bool:
+    """Whether a script does more than to define what others import.
+
+    >>> does_something("import caffe\\ndef f():\\n    print(1)\\nclass A: x = f()\\nN = 3"), does_something("net = caffe.Net('a', 1)")
+    (False, True)
+    >>> does_something("def f():\\n    print 1\\nf()"), does_something("def f():\\n    print 1\\n")
+    (True, False)
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            body = ast.parse(text).body
+    except (SyntaxError, ValueError):  # Python 2
+        return bool(re.search(r"^(if __name__|for |while |with |[\w.]+\(|[\w, ]+ = .*\()", text, re.MULTILINE))
+    defining = (ast.FunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
+    return any(not isinstance(node, defining) and any(isinstance(n, ast.Call) for n in ast.walk(node)) for node in body)
 
 
 def stub(path: Path, script: Path) -> bool:
@@ -172,23 +196,23 @@ def stub(path: Path, script: Path) -> bool:
 def weights(path: Path, script: Path, of: Path | None = None) -> bool:
     """Random weights for a net, or for one beside them: one that the script names, else the nearest; False where none builds."""
     text = script.read_text(encoding="utf-8", errors="replace")
-    nets = (
-        [of]
-        if of
-        else [
-            net
-            for folder in (path.parent, script.parent, *path.parents[:2])
-            for net in sorted(folder.glob("*.prototxt*"))
-        ]
-    )
-    order = sorted(
-        dict.fromkeys(nets), key=lambda net: (net.name not in text, "deploy" not in net.name, nets.index(net))
-    )
-    for net in order[:6]:
+    root = next((above for above in script.parents if "+" in above.name), script.parent)
+    near = [
+        net for folder in (path.parent, script.parent, *path.parents[:2]) for net in sorted(folder.glob("*.prototxt*"))
+    ]
+    far = [net for ending in ("prototxt*", "pt") for net in sorted(root.rglob(f"*.{ending}"))]
+    nets = [of] if of else list(dict.fromkeys([*near, *far]))
+
+    def order(net: Path) -> tuple[object, ...]:
+        """Those that the script names first, those of a folder that the file is called by, then the nearest."""
+        called = sum(part.lower() in path.name.lower() for part in net.relative_to(root).parts[:-1])
+        return net.name not in text, -called, "deploy" not in net.name and "test" not in net.name, nets.index(net)
+
+    for net in [of] if of else sorted(nets, key=order)[:6]:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                made = Net(net, data="shapes", device="cpu", memory_limit=2 << 30)
+                made = Net(net, data="shapes", device="cpu", memory_limit=BYTES, lazy=True)
                 randomise(made)
                 made.save(path)
                 return True
@@ -203,16 +227,28 @@ def wanted(text: str, script: Path, folder: Path) -> list[str] | None:
         if part in str(script) and ("IndexError" in text or "arguments are required" in text):
             return arguments
     named = re.search(r"the following arguments are required: (.+)", text)
-    if named is None:
+    if named:
+        options = [each.split("/")[-1].strip() for each in named[1].split(", ")]
+    elif "IndexError: list index out of range" in text and "sys.argv" in text:
+        places = {int(at): name for name, at in BY_PLACE.findall(script.read_text(errors="replace"))}
+        options = [places.get(at, "") for at in range(1, max(places, default=0) + 1)]
+    elif text.lstrip().startswith("usage:"):  # it helps who calls it without arguments
+        options = OPTIONS.findall(text)
+    else:
         return None
-    nets = sorted(folder.rglob("*.prototxt*"), key=lambda path: ("deploy" not in path.name, len(path.parts), str(path)))
+    nets = sorted(
+        folder.rglob("*.prototxt*"),
+        key=lambda path: (path.parent != script.parent, "deploy" not in path.name, len(path.parts), str(path)),
+    )
     solvers = [path for path in nets if "solver" in path.name]
     files = {"{net}": [path for path in nets if path not in solvers], "{solver}": solvers}
     made: list[str] = []
-    options = [each.split("/")[-1].strip() for each in named[1].split(", ")]
-    two = any("proto" in option for option in options)  # then the model is its weights
+    proto = any("proto" in option or option.strip("-") == "def" for option in options)  # then the model is its weights
     for option in options:
-        if two and re.search("model|weight", option) and "proto" not in option:
+        if (
+            re.search("weight|caffemodel|model|net$" if proto else "weight|caffemodel", option.lower())
+            and "proto" not in option
+        ):
             path = script.parent / "stub.caffemodel"
             if files["{net}"] and not path.exists():
                 weights(path, script, files["{net}"][0])
@@ -227,6 +263,19 @@ def wanted(text: str, script: Path, folder: Path) -> list[str] | None:
                 stub(Path(value), script)
         made += [option, value] if option.startswith("-") else [value]
     return made
+
+
+def holder(module: str, root: Path) -> str | None:
+    """The folder of a project in which a module lies that a script of it imports, the one nearest its top."""
+    name = module.split(".")[0]
+    places = [*root.rglob(f"{name}.py"), *(path for path in root.rglob(name) if any(path.glob("*.py")))]
+    return str(min(places, key=lambda path: len(path.parts)).parent) if places else None
+
+
+def last_error(words: list[str]) -> str:
+    """The lines of the error that ended a script: the last line of a traceback that begins without a space, and all behind it."""
+    starts = [i for i, line in enumerate(words) if re.match(r"[\w.]+(Error|Exception)\b", line)]
+    return "\n".join(words[starts[-1] :]) if starts else ""
 
 
 def limits() -> None:
@@ -258,16 +307,25 @@ def run(script: Path, work: Path, seconds: int = SECONDS) -> Result:
             return Result(
                 inside, "ended", match[0] if match else (ended.stdout.strip().splitlines() or [""])[-1][:80], made
             )
-        needs = wanted(ended.stderr + ended.stdout, script, root) if len(command) == 3 else None
+        if "use --python 2" in ended.stderr:
+            command[2:2] = ["--python", "2"]
+            continue
+        needs = wanted(ended.stderr + ended.stdout, script, root) if command[-1] == str(script) else None
         if needs is not None:
             command += needs
+            continue
+        lacking = LACKING.search(ended.stderr)
+        if lacking and (found := holder(lacking[1], root)) and found not in environment["PYTHONPATH"].split(os.pathsep):
+            environment["PYTHONPATH"] += os.pathsep + found
             continue
         words = (ended.stderr.strip() or ended.stdout.strip()).splitlines()
         reason = next(
             (line for line in reversed(words) if line.strip() and not line.startswith(" ")), f"code {ended.returncode}"
         )
         for pattern in MISSING:  # OpenCV gives None for a picture that is not there, and says so before what follows
-            asked = re.search(pattern, reason) or (UNREAD in pattern and re.search(pattern, ended.stderr)) or None
+            asked = re.search(pattern, reason) or re.search(
+                pattern, ended.stderr if UNREAD in pattern else last_error(words)
+            )
             at = (folder / asked[1]).resolve() if asked else work
             if asked and not at.exists():
                 break

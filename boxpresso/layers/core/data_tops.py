@@ -31,6 +31,7 @@ SPATIAL = {
     "convolutiondepthwise",
     "depthwiseconvolution",
 }
+BOXED = {"multiboxloss", "detectionevaluate"}  # which read SSD's rows of boxes
 SPATIAL |= {"cudnnconvolution", "cudnnpooling", "cudnnlrn", "cudnnbatchnorm", "deformableconvolution", "roipooling"}
 
 
@@ -116,6 +117,8 @@ def generic(
         return Top((batch, *map(int, param.memory_data_param.dim)), "image")
     if "detectnettransformation" in readers and "label" in name:
         return Top((batch, 1, 1 + OBJECTS, 16), "detectnet labels")
+    if readers & BOXED:  # in a data layer of a project's own
+        return Top((1, 1, OBJECTS, 8), "boxes")
     first = index == 0 and (kind in BY_PLACE or "label" not in name or len(param.top) == 1)
     if first and (named is None or named.role == "class"):
         return Top((batch, *image), "image", certain)

@@ -34,8 +34,8 @@ def fill(
     shape, dtype
         Of the array.
     filler
-        A FillerParameter. Its type is constant, uniform, gaussian, xavier, msra, positive_unitball, bilinear, value
-        or file; each is described at its function below.
+        A FillerParameter. Its type is constant, uniform, gaussian, xavier, msra, positive_unitball, bilinear, value,
+        file or sequence; each is described at its function below.
     rng
         The random numbers, which are numpy's and not Caffe's.
     out
@@ -253,6 +253,14 @@ def file(shape: Shape, filler: Any) -> Numpy:
     return listed(shape, filler, numbers)
 
 
+def sequence(shape: Shape, filler: Any) -> Numpy:
+    """The marks of sequences of `value` elements, one after another: 0 at the first of each, 1 at the others; what the nets of
+    tmbo/caffe give an LSTM as its second bottom."""
+    length = int(filler.value)
+    _need(length >= 1, filler, f"needs a value from 1, the length of a sequence, got {filler.value:g}")
+    return (np.arange(prod(shape)) % length > 0).reshape(shape)
+
+
 def listed(shape: Shape, filler: Any, numbers: Sequence[float]) -> Numpy:
     """Numbers as an array of that shape."""
     _need(len(numbers) == prod(shape), filler, f"has {len(numbers)} numbers for the {prod(shape)} elements of {shape}")
@@ -266,5 +274,5 @@ def _need(condition: object, filler: Any, message: str) -> None:
 
 FILLERS: dict[str, Callable[[Shape, Any], Numpy | Draw]] = {
     make.__name__: make
-    for make in (constant, uniform, gaussian, xavier, msra, positive_unitball, bilinear, value, file)
+    for make in (constant, uniform, gaussian, xavier, msra, positive_unitball, bilinear, value, file, sequence)
 }

@@ -106,7 +106,7 @@ class Blobs(list[View]):
         return view
 
 
-class Python(Layer, type="Python", param="python_param"):
+class Python(Layer, type="Python", param="python_param", in_place=True):
     """Runs a user's class (see PythonLayer). For a class of old nets the layer of Boxpresso that replaces it is made instead.
 
     The replaced classes are those that layers name in `replaces` (docs/forks.md lists them), such as rpn.proposal_layer
@@ -119,7 +119,7 @@ class Python(Layer, type="Python", param="python_param"):
     Parameters
     ----------
     bottom 0, ...
-        What the class takes.
+        What the class takes. Bottom 0 may be top 0: then both have the same data, and the same diff.
     python_param
         Such as python_param { module: "my_layers" layer: "MyLayer" param_str: "'scale': 2" }.
         `module`: the name of the module. `layer`: the class in it. `param_str` (""): free text, which the class reads.
@@ -219,7 +219,7 @@ class Python(Layer, type="Python", param="python_param"):
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         for blob, asked in zip(bottom, propagate_down):
-            if asked:
+            if asked and all(blob is not other for other in top):
                 blob.diff.fill(0)  # where the class leaves it alone
         self.user.backward(views(top), list(propagate_down), views(bottom))
 

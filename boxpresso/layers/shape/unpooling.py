@@ -31,7 +31,8 @@ class Unpooling(
     bottom 0
         (N, C, H, W).
     bottom 1
-        Optional, for MAX: the mask that a Pooling has as its second top, of the same shape: places y * width + x.
+        Optional, for MAX: the mask that a Pooling has as its second top, of the same shape: places y * width + x. For one
+        image it may have further channels, which nobody reads (DeconvNet's does not look).
     unpooling_param
         `unpool` (MAX): MAX, AVE or TILE. `kernel_size`, or `kernel_h` and `kernel_w`; `stride` (1), or `stride_h` and
         `stride_w`. `unpool_size`, or `unpool_h` and `unpool_w`: the size of the top.
@@ -89,8 +90,12 @@ class Unpooling(
         grown = [max((n - 1) * s + k, n * s + 1) for n, s, k in zip((height, width), self.stride, self.kernel)]
         large = self.size if all(self.size) else tuple(grown)
         if len(bottom) > 1:
-            same = bottom[1].shape == bottom[0].shape
-            self.need(same, f"the mask must have the shape of the data, {bottom[0].shape}, got {bottom[1].shape}")
+            mask = self.axes(bottom[1], 4)
+            first = (*mask[:1], *bottom[0].shape[1:2], *mask[2:]) if mask[0] == 1 and mask[1] > outer[1] else mask
+            self.need(
+                tuple(first) == bottom[0].shape,
+                f"the mask must have the shape of the data, {bottom[0].shape}, got {bottom[1].shape}",
+            )
             self.source.reshape(*outer, *large)
         top[0].reshape(*outer, *large)
         self.planes, self.areas = prod(outer), (height * width, prod(large))

@@ -191,3 +191,12 @@ def test_numbers_of_the_prototxt_or_of_a_file(tmp_path):
     (tmp_path / "numbers.txt").write_text("1 two")
     with pytest.raises(LayerError, match=r"file filler: cannot read .*two"):
         filled((1, 2), type="file", file=str(tmp_path / "numbers.txt"))
+
+
+def test_marks_of_sequences():
+    """What an LSTM asks for as its second bottom: 0 where a sequence begins, over the elements in their order."""
+    assert filled((6, 1), type="sequence", value=3).ravel().tolist() == [0, 1, 1, 0, 1, 1]
+    assert filled((4, 2), np.float64, type="sequence", value=4).tolist() == [[0, 1], [1, 1], [0, 1], [1, 1]]
+    assert not filled((3,), type="sequence", value=1).any()
+    with pytest.raises(LayerError, match="sequence filler: needs a value from 1, the length of a sequence, got 0"):
+        filled((2, 2), type="sequence")

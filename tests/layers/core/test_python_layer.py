@@ -15,6 +15,7 @@ from boxpresso import LayerError, ModelError, Net, Solver
 from boxpresso.cli import main as cli
 from boxpresso.layers.core import REGISTRY
 from boxpresso.layers.core.param_str import read_param_str
+from boxpresso.layers.core.python import PythonLayer
 from boxpresso.proto import SolverParameter, parse_net
 
 MODULE = '''
@@ -362,3 +363,47 @@ def test_a_module_is_not_imported_for_known_types(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(str(tmp_path))
     text = OWN_NET.replace("DoubledByTheUser", "ReLU")
     assert Net(parse_net(text), device="cpu", python_layers=["own_unused"]).forward(x=[-1, 2])["y"].tolist() == [0, 2]
+
+
+@pytest.mark.parametrize("before", ["InnerProduct", "Sigmoid"])
+def test_in_place(before, device):
+    """As out of place, forward and backward, also behind a layer whose gradient is of its top; what it leaves alone stays."""
+    module = types.ModuleType("in_place")
+
+    class Half(PythonLayer):
+        def reshape(self, bottom, top):
+            top[0].reshape(*bottom[0].data.shape)
+
+        def forward(self, bottom, top):
+            assert top[0].data is bottom[0].data or "y" in self.param_str
+            top[0].data[...] = bottom[0].data
+            top[0].data[:, ::2] = np.tanh(bottom[0].data[:, ::2])
+
+        def backward(self, top, propagate_down, bottom):
+            bottom[0].diff[...] = top[0].diff
+            bottom[0].diff[:, ::2] *= 1 - top[0].data[:, ::2] ** 2
+
+    module.Half = Half
+    text = """force_backward: true layer { name: "x" type: "Input" top: "x" input_param { shape { dim: 3 dim: 4 } } }
+        layer { name: "a" type: "InnerProduct" bottom: "x" top: "i" inner_product_param { num_output: 5 weight_filler { type: "xavier" } } }
+        %s
+        layer { name: "h" type: "Python" bottom: "a" top: "%s" python_param { module: "in_place" layer: "Half" param_str: "%s" } }
+        layer { name: "l" type: "InnerProduct" bottom: "%s" top: "l" inner_product_param { num_output: 1 weight_filler { type: "xavier" } } }
+        layer { name: "r" type: "Reduction" bottom: "l" top: "r" loss_weight: 1 }"""
+    sigmoid = 'layer { name: "s" type: "Sigmoid" bottom: "i" top: "a" }'
+    found = []
+    for name in ("a", "y"):
+        given = text % (sigmoid if before == "Sigmoid" else "", name, name, name)
+        given = given if before == "Sigmoid" else given.replace('top: "i"', 'top: "a"')
+        net = Net(parse_net(given), device=device, seed=1, phase="TRAIN", python_layers=[module])
+        net.blobs["x"].data[...] = np.linspace(-2, 2, 12).reshape(3, 4)
+        top = net.forward()["r"].copy()
+        net.backward()
+        planned = Net(
+            parse_net(given.replace("force_backward: true", "")), device=device, seed=1, python_layers=[module]
+        )
+        np.testing.assert_allclose(planned.forward(x=net.blobs["x"].data)["r"], top, rtol=1e-6)
+        found.append([np.array(v) for v in (top, net.blobs["x"].diff, net.params["a"][0].diff)])
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_array_equal(one, other)
+        assert other.any()

@@ -514,6 +514,56 @@ def test_images_have_a_side_with_which_two_branches_agree(type):
         Net(parse_net(text.format("transform_param { crop_size: 224 }", type)), data="shapes", device="cpu", lazy=True)
 
 
+def test_images_have_a_side_with_which_all_of_several_joins_agree():
+    """A net that halves its maps without padding joins its halves at 32 n + 4 pixels, of which no usual side is one."""
+    text = """layer { name: "d" type: "Python" top: "data" python_param { module: "gan" layer: "Pictures" } }"""
+    for i, pad in enumerate((1, 0, 1, 1)):
+        text += f"""layer {{ name: "c{i}" type: "Convolution" bottom: "{f"c{i - 1}" if i else "data"}" top: "c{i}"
+            convolution_param {{ num_output: 2 kernel_size: 4 stride: 2 pad: {pad} }} }}"""
+    for i, pad, bottom in ((2, 1, "c3"), (1, 1, "j2"), (0, 0, "j1")):
+        text += f"""layer {{ name: "u{i}" type: "Deconvolution" bottom: "{bottom}" top: "u{i}"
+            convolution_param {{ num_output: 2 kernel_size: 4 stride: 2 pad: {pad} }} }}
+            layer {{ name: "j{i}" type: "Concat" bottom: "u{i}" bottom: "c{i}" top: "j{i}" }}"""
+    net = Net(parse_net(text), data="shapes", device="cpu", lazy=True)
+    assert net.blobs["data"].shape[2] % 16 == 4
+    assert net.blobs["j0"].shape[2:] == net.blobs["c0"].shape[2:]
+
+
+@pytest.mark.parametrize("type", ["Pooling", "Convolution"])
+@pytest.mark.parametrize("size", ["", "transform_param { crop_size: 28 }"])
+def test_images_have_a_side_that_a_kernel_fits(type, size):
+    """A data set may be named whose pictures are smaller than those that a net was trained on."""
+    param = (
+        "pooling_param { %s }" if type == "Pooling" else "convolution_param { num_output: 2 %s }"
+    ) % "kernel_size: 30 pad: 0"
+    text = f"""layer {{ name: "d" type: "Data" top: "data" {size} data_param {{ source: "mnist224_lmdb" batch_size: 2 }} }}
+        layer {{ name: "p" type: "Pooling" bottom: "data" top: "p" pooling_param {{ kernel_size: 3 stride: 2 }} }}
+        layer {{ name: "q" type: "{type}" bottom: "p" top: "q" {param} }}"""
+    if size:  # a field's word counts
+        with pytest.raises(LayerError, match="kernel"):
+            Net(parse_net(text), data="shapes", device="cpu", lazy=True)
+    else:
+        net = Net(parse_net(text), data="shapes", device="cpu", lazy=True)
+        assert net.blobs["data"].shape == (2, 1, 227, 227)
+
+
+def test_boxes_of_a_data_layer_of_a_project():
+    """A type that nobody knows reads annotations where SSD's loss reads its second top."""
+    text = """layer { name: "d" type: "MyAnnotatedData" top: "data" top: "label" data_param { batch_size: 2 }
+            transform_param { resize_param { height: 8 width: 8 } } }
+        layer { name: "f" type: "Flatten" bottom: "data" top: "f" }
+        layer { name: "l" type: "InnerProduct" bottom: "f" top: "l" inner_product_param { num_output: 8 } }
+        layer { name: "c" type: "InnerProduct" bottom: "f" top: "c" inner_product_param { num_output: 6 } }
+        layer { name: "g" type: "Pooling" bottom: "data" top: "g" pooling_param { kernel_size: 8 } }
+        layer { name: "p" type: "PriorBox" bottom: "g" bottom: "data" top: "p"
+            prior_box_param { min_size: 4 aspect_ratio: 2 flip: false variance: 0.1 } }
+        layer { name: "m" type: "MultiBoxLoss" bottom: "l" bottom: "c" bottom: "p" bottom: "label" top: "m"
+            multibox_loss_param { num_classes: 3 } }"""
+    net = Net(parse_net(text), data="shapes", device="cpu")
+    assert net.blobs["label"].shape == (1, 1, 3, 8)
+    assert np.isfinite(net.forward()["m"])
+
+
 def test_images_have_a_side_that_pools_and_grows_evenly():
     """SegNet's pairs of layers: a mask is as large as what it enlarges."""
     text = """layer { name: "d" type: "ImageData" top: "data" top: "label" image_data_param { batch_size: 2 } }

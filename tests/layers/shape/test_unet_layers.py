@@ -84,6 +84,23 @@ def test_unpooling_undoes_a_pooling(device):
     )
 
 
+def test_unpooling_by_the_first_channels_of_a_mask(device):
+    """One image's mask may have more channels than its data; of two images nobody can tell which are meant."""
+    values, mask = Rig(POOL % "kernel_size: 2 stride: 2", [LARGE[:1, :, :6, :8]], tops=2, device=device).forward()
+    text = UNPOOL % "kernel_size: 2 stride: 2 unpool_h: 6 unpool_w: 8"
+    wanted = Rig(text, [values[:, :2], mask[:, :2]], device=device)
+    rig = Rig(text, [values[:, :2], mask], device=device)
+    np.testing.assert_array_equal(rig.forward()[0], wanted.forward()[0])
+    diff = RNG.standard_normal((1, 2, 6, 8)).astype(np.float32)
+    np.testing.assert_array_equal(*(r.backward([diff], [True, False])[0] for r in (rig, wanted)))
+    for bad in (mask[:, :1], np.concatenate([mask, mask]), mask[..., :3]):
+        with pytest.raises(LayerError, match="the mask must have the shape of the data"):
+            Rig(text, [values[:, :2], bad], device=device)
+    both = np.concatenate([mask, mask])
+    with pytest.raises(LayerError, match="the mask must have the shape of the data"):
+        Rig(text, [np.concatenate([values, values])[:, :2], both], device=device)
+
+
 def test_unpooling_without_a_mask(device):
     rig = Rig(UNPOOL % "kernel_size: 2 stride: 2 unpool_h: 8 unpool_w: 10", [SMALL], device=device, dtype=np.float64)
     wanted = np.zeros((2, 3, 8, 10))

@@ -1,0 +1,293 @@
+"""What other packages have dropped or made stricter since scripts for pycaffe were written: cv2, Pillow, matplotlib,
+scikit-image, scikit-learn, scipy, pandas and yaml. Each function patches one module once it is imported (legacy.py)."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+from collections.abc import Callable, Sequence
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from . import scipy_misc
+
+FLAG = "BOXPRESSO_OLD_NAMES"
+CV2 = {
+    "CV_AA": 16, "CV_FILLED": -1, "CV_LOAD_IMAGE_COLOR": 1, "CV_LOAD_IMAGE_GRAYSCALE": 0, "CV_LOAD_IMAGE_UNCHANGED": -1,
+    "CV_FONT_HERSHEY_SIMPLEX": 0, "CV_INTER_NN": 0, "CV_INTER_LINEAR": 1, "CV_INTER_CUBIC": 2, "CV_INTER_AREA": 3,
+}  # fmt: skip
+# Of OpenCV's functions: the places of arguments that are whole numbers or points of them, and of a colour
+DRAWN = {
+    "rectangle": ((1, 2, 4), 3), "line": ((1, 2, 4), 3), "arrowedLine": ((1, 2, 4), 3), "circle": ((1, 2, 4), 3),
+    "ellipse": ((1, 2, 7), 6), "putText": ((2, 6), 5), "drawMarker": ((1, 4, 5), 2), "resize": ((1,), None),
+}  # fmt: skip
+WHOLE = {"pt1", "pt2", "center", "radius", "axes", "org", "position", "markerSize", "dsize", "thickness"}  # by name
+_said: set[str] = set()
+
+
+def say(message: str) -> None:
+    """Says once, on stderr, that something of old libraries is emulated."""
+    if message not in _said:
+        _said.add(message)
+        print(f"boxpresso.caffe: {message} as it was in old versions ({FLAG}=0 turns it off)", file=sys.stderr)
+
+
+def alias(module: Any, names: dict[str, str], of: Any = None) -> None:
+    """Gives a module names that it lacks: {old name: name today}, in the module itself or in `of`."""
+    for old, today in names.items():
+        if not hasattr(module, old) and hasattr(of or module, today):
+            setattr(module, old, getattr(of or module, today))
+
+
+def patch_yaml(yaml: Any) -> None:
+    """yaml.load without a Loader, which PyYAML 6 asks for: the safe one."""
+    load = yaml.load
+    if "Loader" not in inspect.signature(load).parameters:
+        return
+
+    def load_old(stream: Any, Loader: Any = yaml.SafeLoader) -> Any:
+        return load(stream, Loader)
+
+    yaml.load = load_old
+
+
+def patch_pandas(pandas: Any) -> None:
+    """DataFrame.to_hdf(path, key) by position, which pandas 3 asks for by name."""
+    write = pandas.DataFrame.to_hdf
+
+    def to_hdf(frame: Any, path: Any, *key: Any, **options: Any) -> Any:
+        return write(frame, path, **dict(zip(["key", "mode"], key)), **options)
+
+    pandas.DataFrame.to_hdf = to_hdf
+
+
+def patch_cv2(cv2: Any) -> None:
+    """Constants of OpenCV 2.4, its module cv, and functions that take floats for whole numbers."""
+    for name, value in CV2.items():
+        if not hasattr(cv2, name):
+            setattr(cv2, name, value)
+    if not hasattr(cv2, "cv"):
+        cv2.cv = sys.modules["cv2.cv"] = OldConstants(cv2)
+    for name, (whole, colour) in DRAWN.items():
+        if hasattr(cv2, name):
+            setattr(cv2, name, with_floats(getattr(cv2, name), whole, colour))
+
+
+class OldConstants(ModuleType):
+    """cv2.cv: constants of OpenCV 2.4 under the names of its C interface, such as CV_CAP_PROP_FPS and CV_BGR2GRAY."""
+
+    def __init__(self, cv2: Any) -> None:
+        super().__init__("cv2.cv")
+        self.cv2 = cv2
+        self.CV_AA, self.CV_FILLED = CV2["CV_AA"], CV2["CV_FILLED"]
+
+    def __getattr__(self, name: str) -> Any:
+        bare = name.removeprefix("CV_")
+        known = {"FOURCC": "VideoWriter_fourcc", "HAAR_SCALE_IMAGE": "CASCADE_SCALE_IMAGE"}
+        for today in (known.get(bare, bare), f"COLOR_{bare}", f"IMREAD_{bare.removeprefix('LOAD_IMAGE_')}"):
+            if bare != name and today in vars(self.cv2):
+                return getattr(self.cv2, today)
+        raise AttributeError(f"module 'cv2.cv' has no attribute {name!r}")
+
+
+def with_floats(function: Callable[..., Any], places: Sequence[int], colour: int | None) -> Callable[..., Any]:
+    """A function of OpenCV that cuts the fractions off floats for whole numbers, as it did under Python 2, and takes
+    numpy's numbers as a colour.
+
+    >>> place = with_floats(lambda image, pt: [i.bit_length() for i in pt], (1,), None)  # which an int alone has
+    >>> place(None, (3.7, 8.0))
+    [2, 4]
+    """
+
+    @functools.wraps(function)
+    def wrapped(*args: Any, **options: Any) -> Any:
+        try:
+            return function(*args, **options)
+        except Exception:
+            values = list(args)
+            for i in places:
+                values[i : i + 1] = map(truncated, values[i : i + 1])
+            if colour is not None:
+                values[colour : colour + 1] = map(plain, values[colour : colour + 1])
+            given = {
+                name: truncated(v) if name in WHOLE else plain(v) if name == "color" else v
+                for name, v in options.items()
+            }
+            pairs = [*zip(values, args), *zip(given.values(), options.values())]
+            if all(value is before for value, before in pairs):
+                raise
+        say("OpenCV's functions take floats for whole numbers")
+        return function(*values, **given)
+
+    return wrapped
+
+
+def truncated(value: Any) -> Any:
+    """A number, or a point or size of two, with its fractions cut off; all else is left as it is.
+
+    >>> truncated(2.9), truncated(np.array([1.5, -1.5])), truncated((3, 4))
+    (2, (1, -1), (3, 4))
+    """
+    if isinstance(value, (float, np.floating)):
+        return int(value)
+    numbers = isinstance(value, (tuple, list, np.ndarray)) and len(value) == 2 and all(map(is_number, value))
+    if not numbers or all(isinstance(v, int) for v in value):
+        return value
+    return tuple(int(v) for v in value)
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is one real number."""
+    return isinstance(value, (int, float, np.integer, np.floating))
+
+
+def plain(colour: Any) -> Any:
+    """A colour of Python's numbers.
+
+    >>> plain(np.array([1, 2, 3])), plain((np.int64(1), 2.5, 3))
+    ((1, 2, 3), (1, 2.5, 3))
+    """
+    if isinstance(colour, np.ndarray) and colour.ndim == 1:
+        return tuple(colour.tolist())
+    if isinstance(colour, (tuple, list)):
+        return tuple(v.item() if isinstance(v, np.generic) else v for v in colour)
+    return colour
+
+
+def patch_image(image: Any) -> None:
+    """Pillow's names of resampling before version 10, and fromstring of the Python Imaging Library."""
+    alias(image, {"ANTIALIAS": "LANCZOS", "LINEAR": "BILINEAR", "CUBIC": "BICUBIC", "fromstring": "frombytes"})
+    alias(image.Image, {"tostring": "tobytes"})
+
+
+def patch_font(fonts: Any) -> None:
+    """getsize of Pillow's fonts: the width of a text, and the height from the top of the line."""
+
+    def getsize(font: Any, text: Any, *args: Any, **options: Any) -> tuple[int, int]:
+        left, _, right, bottom = font.getbbox(text, *args, **options)
+        return round(right - left), round(bottom)
+
+    for kind in (fonts.FreeTypeFont, fonts.ImageFont):
+        if not hasattr(kind, "getsize"):
+            kind.getsize = getsize
+
+
+def patch_drawing(drawing: Any) -> None:
+    """textsize of Pillow's ImageDraw."""
+
+    def textsize(draw: Any, text: Any, font: Any = None, spacing: float = 4, **options: Any) -> tuple[int, int]:
+        left, _, right, bottom = draw.textbbox((0, 0), text, font=font, spacing=spacing, **options)
+        return round(right - left), round(bottom)
+
+    if not hasattr(drawing.ImageDraw, "textsize"):
+        drawing.ImageDraw.textsize = textsize
+
+
+def patch_colours(cm: Any) -> None:
+    """matplotlib.cm.get_cmap, and the map `spectral`."""
+    import matplotlib
+
+    def get_cmap(name: Any = None, lut: int | None = None) -> Any:
+        if isinstance(name, matplotlib.colors.Colormap):
+            return name
+        found = matplotlib.colormaps[matplotlib.rcParams["image.cmap"] if name is None else name]
+        return found if lut is None else found.resampled(lut)
+
+    if not hasattr(cm, "get_cmap"):
+        cm.get_cmap = get_cmap
+    alias(cm, {"spectral": "nipy_spectral"})
+
+
+def patch_styles(style: Any) -> None:
+    """matplotlib's styles `seaborn-...`, which have its version in their names today."""
+    for name in list(style.library):
+        style.library.setdefault(name.replace("seaborn-v0_8", "seaborn"), style.library[name])
+
+
+def patch_pyplot(pyplot: Any) -> None:
+    """hold of matplotlib.pyplot, which is always on today."""
+    if not hasattr(pyplot, "hold"):
+        pyplot.hold = lambda on=None: None
+
+
+def patch_measure(measure: Any) -> None:
+    """scikit-image's compare_ssim and its like, which are in skimage.metrics today."""
+    from skimage import metrics
+
+    names = {"ssim": "structural_similarity", "psnr": "peak_signal_noise_ratio", "mse": "mean_squared_error"}
+    alias(measure, {f"compare_{old}": today for old, today in names.items()}, metrics)
+
+
+def patch_morphology(morphology: Any) -> None:
+    """scikit-image's watershed, which is in skimage.segmentation today."""
+    if not hasattr(morphology, "watershed"):
+
+        def watershed(*args: Any, **options: Any) -> Any:
+            from skimage.segmentation import watershed as function
+
+            return function(*args, **options)
+
+        morphology.watershed = watershed
+
+
+def patch_image_io(io: Any) -> None:
+    """scikit-image's imread with `as_grey`."""
+    read = io.imread
+
+    @functools.wraps(read)
+    def imread(fname: Any, as_gray: bool = False, *args: Any, as_grey: bool = False, **options: Any) -> Any:
+        return read(fname, as_gray or as_grey, *args, **options)
+
+    io.imread = imread
+
+
+def patch_signal(signal: Any) -> None:
+    """scipy.signal's windows."""
+    alias(signal, {name: name for name in signal.windows.__all__}, signal.windows)
+
+
+def patch_integrate(integrate: Any) -> None:
+    """scipy.integrate's old names."""
+    alias(integrate, {"trapz": "trapezoid", "simps": "simpson", "cumtrapz": "cumulative_trapezoid"})
+
+
+def patch_scipy_misc(misc: Any) -> None:
+    """scipy.misc's functions for images."""
+    for name in scipy_misc.__all__:
+        if name not in vars(misc):
+            setattr(misc, name, getattr(scipy_misc, name))
+
+
+def patch_transform(transform: Any) -> None:
+    """scikit-image's `multichannel`, which is channel_axis today."""
+    for name in ("rescale", "resize", "pyramid_gaussian", "pyramid_laplacian", "pyramid_reduce", "pyramid_expand"):
+        function = getattr(transform, name, None)
+        if function is not None and "multichannel" not in inspect.signature(function).parameters:
+            setattr(transform, name, with_multichannel(function))
+
+
+def with_multichannel(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of scikit-image that takes multichannel=True for channel_axis=-1."""
+
+    @functools.wraps(function)
+    def wrapped(*args: Any, multichannel: bool | None = None, **options: Any) -> Any:
+        if multichannel is not None:
+            say("scikit-image's functions take multichannel")
+            if "channel_axis" in inspect.signature(function).parameters:
+                options.setdefault("channel_axis", -1 if multichannel else None)
+        return function(*args, **options)
+
+    return wrapped
+
+
+PATCHES: dict[str, Callable[[Any], None]] = {
+    "cv2": patch_cv2, "pandas": patch_pandas, "yaml": patch_yaml,
+    "PIL.Image": patch_image, "PIL.ImageFont": patch_font, "PIL.ImageDraw": patch_drawing,
+    "matplotlib.cm": patch_colours, "matplotlib.style": patch_styles, "matplotlib.pyplot": patch_pyplot,
+    "scipy.misc": patch_scipy_misc, "scipy.signal": patch_signal, "scipy.integrate": patch_integrate,
+    "skimage.io": patch_image_io, "skimage.measure": patch_measure, "skimage.morphology": patch_morphology,
+    "skimage.transform": patch_transform,
+}  # fmt: skip
