@@ -112,15 +112,15 @@ def with_floats(function: Callable[..., Any], places: Sequence[int], colour: int
                 values[i : i + 1] = map(truncated, values[i : i + 1])
             if colour is not None:
                 values[colour : colour + 1] = map(plain, values[colour : colour + 1])
-            given = {
+            named = {
                 name: truncated(v) if name in WHOLE else plain(v) if name == "color" else v
                 for name, v in options.items()
             }
-            pairs = [*zip(values, args), *zip(given.values(), options.values())]
+            pairs = [*zip(values, args), *zip(named.values(), options.values())]
             if all(value is before for value, before in pairs):
                 raise
         say("OpenCV's functions take floats for whole numbers")
-        return function(*values, **given)
+        return function(*values, **named)
 
     return wrapped
 
@@ -193,8 +193,8 @@ def patch_colours(cm: Any) -> None:
     def get_cmap(name: Any = None, lut: int | None = None) -> Any:
         if isinstance(name, matplotlib.colors.Colormap):
             return name
-        found = matplotlib.colormaps[matplotlib.rcParams["image.cmap"] if name is None else name]
-        return found if lut is None else found.resampled(lut)
+        colours = matplotlib.colormaps[matplotlib.rcParams["image.cmap"] if name is None else name]
+        return colours if lut is None else colours.resampled(lut)
 
     if not hasattr(cm, "get_cmap"):
         cm.get_cmap = get_cmap

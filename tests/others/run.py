@@ -315,8 +315,12 @@ def run(script: Path, work: Path, seconds: int = SECONDS) -> Result:
             command += needs
             continue
         lacking = LACKING.search(ended.stderr)
-        if lacking and (found := holder(lacking[1], root)) and found not in environment["PYTHONPATH"].split(os.pathsep):
-            environment["PYTHONPATH"] += os.pathsep + found
+        if (
+            lacking
+            and (folder := holder(lacking[1], root))
+            and folder not in environment["PYTHONPATH"].split(os.pathsep)
+        ):
+            environment["PYTHONPATH"] += os.pathsep + folder
             continue
         words = (ended.stderr.strip() or ended.stdout.strip()).splitlines()
         reason = next(

@@ -391,19 +391,19 @@ def test_in_place(before, device):
         layer { name: "l" type: "InnerProduct" bottom: "%s" top: "l" inner_product_param { num_output: 1 weight_filler { type: "xavier" } } }
         layer { name: "r" type: "Reduction" bottom: "l" top: "r" loss_weight: 1 }"""
     sigmoid = 'layer { name: "s" type: "Sigmoid" bottom: "i" top: "a" }'
-    found = []
+    numbers = []
     for name in ("a", "y"):
-        given = text % (sigmoid if before == "Sigmoid" else "", name, name, name)
-        given = given if before == "Sigmoid" else given.replace('top: "i"', 'top: "a"')
-        net = Net(parse_net(given), device=device, seed=1, phase="TRAIN", python_layers=[module])
+        net_text = text % (sigmoid if before == "Sigmoid" else "", name, name, name)
+        net_text = net_text if before == "Sigmoid" else net_text.replace('top: "i"', 'top: "a"')
+        net = Net(parse_net(net_text), device=device, seed=1, phase="TRAIN", python_layers=[module])
         net.blobs["x"].data[...] = np.linspace(-2, 2, 12).reshape(3, 4)
         top = net.forward()["r"].copy()
         net.backward()
         planned = Net(
-            parse_net(given.replace("force_backward: true", "")), device=device, seed=1, python_layers=[module]
+            parse_net(net_text.replace("force_backward: true", "")), device=device, seed=1, python_layers=[module]
         )
         np.testing.assert_allclose(planned.forward(x=net.blobs["x"].data)["r"], top, rtol=1e-6)
-        found.append([np.array(v) for v in (top, net.blobs["x"].diff, net.params["a"][0].diff)])
-    for one, other in zip(*found, strict=True):
+        numbers.append([np.array(v) for v in (top, net.blobs["x"].diff, net.params["a"][0].diff)])
+    for one, other in zip(*numbers, strict=True):
         np.testing.assert_array_equal(one, other)
         assert other.any()

@@ -30,8 +30,8 @@ def test_an_array_stays_until_another_shape_is_asked_for(device):
         assert scratch["sums"] is not first
         assert (scratch["sums"].shape, scratch["sums"].dtype) == (shape, dtype)
     assert scratch.nbytes() == 24
-    with pytest.raises(KeyError, match="what"):
-        scratch["what"]
+    with pytest.raises(KeyError, match="other"):
+        scratch["other"]
 
 
 def check(case: Case, rig: Rig) -> None:
@@ -47,8 +47,8 @@ def check(case: Case, rig: Rig) -> None:
     counted += layer.shared_bytes(rig.bottom, rig.top, learns)  # arrays in numpy are counted there
     if case.type in TOLD:
         return
-    kept = layer.own_bytes(rig.bottom, rig.top, learns)
-    assert kept <= counted + SMALL, f"{case.type} has {kept} bytes after a pass, {counted} were counted before it"
+    after = layer.own_bytes(rig.bottom, rig.top, learns)
+    assert after <= counted + SMALL, f"{case.type} has {after} bytes after a pass, {counted} were counted before it"
 
 
 SMALL = 64  # bytes: of tables of some numbers, which do not grow with the bottoms
