@@ -208,7 +208,7 @@ class Net(Batched):
                     python_layers=self.python_layers,
                 )  # fmt: skip
                 layer.write_below, layer.given_anchors = self.write_below, self.anchors
-                self._layers.append(layer, self.sources.fit if self.sources else None)
+                self._layers.append(layer, self.sources.unknown.fit if self.sources else None)
             self._gradients = Gradients(self.layers, self.names, self.param, self.loss_weights)
         self.layer_dict = OrderedDict((layer.name, layer) for layer in self.layers)
         self.params = OrderedDict((layer.name, layer.blobs) for layer in self.layers if layer.blobs)

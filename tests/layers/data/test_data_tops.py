@@ -105,7 +105,7 @@ def test_a_label_takes_the_shape_that_its_loss_asks_for():
     for kind in ("Data", "ImageData", "SomebodysData"):
         net = Net(parse_net(text % (kind, "SoftmaxWithLoss")), phase="TRAIN", device="cpu", data="shapes")
         assert net.blobs["label"].shape == (4, 1, 6, 6)
-        assert net.sources.classes == {"label": 5}
+        assert net.sources.unknown.classes == {"label": 5}
         labels = np.array(net.blobs["label"].data)
         assert set(np.unique(labels)) <= set(range(5))
         assert labels.max() > 1
