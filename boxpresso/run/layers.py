@@ -230,8 +230,14 @@ class Layers(Source):
 
     def backward(self, i: int, runs: Sequence[bool], needs: Sequence[Sequence[bool]]) -> None:
         """Runs layer number `i` backward. runs, needs: as `TrainingChain.backward` takes them."""
-        layer, chain = self.layers[i], self.chains.get(i)
+        layer, chain, seen = self.layers[i], self.chains.get(i), self.seen[i]
         with named(layer), self.at_work:
+            for blob, (shape, _) in zip(self.bottoms[i], seen):
+                layer.need(
+                    blob.shape == shape,
+                    f"a bottom has the shape {blob.shape}, but had {shape} when the layer went forward; run forward before "
+                    "backward",
+                )
             if not (chain and chain.backward(i, runs, needs)):
                 layer.backward(self.tops[i], needs[i], self.bottoms[i])
 

@@ -226,6 +226,20 @@ def test_a_blob_in_place_that_is_cut_off_has_the_gradient_of_its_layer():
     close(net.params["w"][0].diff, wanted, 1e-5)
 
 
+def test_backward_needs_a_forward_of_the_same_shapes():
+    """Kernels would write as many elements as that forward had, beyond the end of smaller arrays."""
+    net = small()
+    net.forward(data=np.zeros((4, 3, 6, 6)))
+    net.blobs["data"].reshape(2, 3, 6, 6)
+    net.forward(end="conv")
+    with pytest.raises(
+        LayerError, match=r"has the shape \(2, .*\), but had \(4, .*\) when the layer went forward; run forward"
+    ):
+        net.backward()
+    net.forward()
+    net.backward()
+
+
 RELU = 'layer { name: "r" type: "ReLU" propagate_down: false bottom: "p" top: "p" }'
 CUT_OFF = {  # how `a` becomes `p`, which a layer in place cuts off, and `q`, which is not
     "in a view": ('layer { name: "v" type: "Flatten" bottom: "a" top: "p" }' + RELU, "a", slice(0, 4)),
