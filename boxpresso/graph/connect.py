@@ -81,7 +81,10 @@ def loss_weights(layer: Layer, tops: int) -> list[float]:
 
 
 def share_parameters(layer: Layer, shared: dict[str, tuple[Layer, int]]) -> None:
-    """Makes parameters with the same `param { name }` one blob, that of the first layer, which `shared` remembers."""
+    """Makes parameters with the same `param { name }` one blob, that of the first layer, which `shared` remembers.
+
+    Its lr_mult and decay_mult are those that any of the layers gives; LayerError where two give different ones.
+    """
     param: LayerParameter = layer.param
     layer.need(
         len(param.param) <= len(layer.blobs),
@@ -102,6 +105,16 @@ def share_parameters(layer: Layer, shared: dict[str, tuple[Layer, int]]) -> None
             f"{owned.shape}" + ("" if loose else "; share_mode: PERMISSIVE allows another shape of the same count"),
         )
         blob.share(owned, *blob.shape) if blob.shape else blob.share(owned)
+        own = owner.param.param[j]
+        for field in ("lr_mult", "decay_mult"):
+            if spec.HasField(field):
+                value, given = getattr(spec, field), getattr(own, field)
+                layer.need(
+                    not own.HasField(field) or value == given,
+                    f"parameter {i} has {field} {value:g}, but {spec.name!r}, which it shares with {owner}, has {given:g}; "
+                    f"give both the same, or one alone",
+                )
+                setattr(own, field, value)
 
 
 def show(direction: str, layer: Layer, blob_name: str, kind: str, values: AnyArray) -> None:

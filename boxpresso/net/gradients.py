@@ -12,6 +12,8 @@ from ..proto import NetParameter
 class Gradients:
     """`layer_needs[i]`: whether layer i runs backward; `bottom_needs[i][j]`: whether it gives bottom j a diff.
 
+    `refused[i]`: the bottoms to which layer i gives none though one of its tops has one.
+
     The rules are Caffe's. A bottom needs a diff when a parameter lies before it (or `propagate_down` says so), and a layer
     runs backward when a loss lies after it. `force_backward: true` asks for every diff that a layer can give; unlike in Caffe,
     an explicit `propagate_down: false` takes precedence over it.
@@ -31,6 +33,7 @@ class Gradients:
         self._what_a_loss_sees(layers, names, loss_weights)
         if net.force_backward:
             self._force(layers, names)
+        self.refused = self._what_is_refused(names, loss_weights)
 
     def _what_learns(self, layers: Sequence[Layer], names: Sequence[tuple[list[str], list[str]]]) -> None:
         needed: dict[str, bool] = {}  # blob -> whether the layers before it can use its diff
@@ -85,6 +88,18 @@ class Gradients:
                 for j, need in enumerate(self.bottom_needs[i])
             ]
             layer.param_propagate_down = [True] * len(layer.blobs)
+
+    def _what_is_refused(
+        self, names: Sequence[tuple[list[str], list[str]]], loss_weights: Sequence[Sequence[float]]
+    ) -> list[list[int]]:
+        refused: list[list[int]] = []
+        given: set[str] = set()  # blobs that a later layer, or a loss, gives a diff
+        for (bottoms, tops), needs, weights in list(zip(names, self.bottom_needs, loss_weights))[::-1]:
+            has = any(weights) or not given.isdisjoint(tops)
+            refused.append([j for j, need in enumerate(needs) if has and not need])
+            given.difference_update(tops)
+            given.update(name for name, need in zip(bottoms, needs) if need)
+        return refused[::-1]
 
     def warn_if_idle(self) -> None:
         if not any(self.layer_needs) and not self.warned:

@@ -417,11 +417,11 @@ class Net(Batched):
 
     def backward_layer(self, i: int) -> None:
         """Runs layer number `i` backward if its gradient is needed."""
-        layer = self.layers[i]
-        if not self._gradients.layer_needs[i]:
-            return
-        self._layers.backward(i, self._gradients.layer_needs, self._gradients.bottom_needs)
-        if self.debug_info:
+        layer, runs = self.layers[i], self._gradients.layer_needs
+        if runs[i]:
+            self._layers.backward(i, runs, self._gradients.bottom_needs)
+        self._layers.refuse(i, self._gradients.refused[i], runs)
+        if runs[i] and self.debug_info:
             for name, blob, needed in zip(self.names[i][0], self.bottoms[i], self._gradients.bottom_needs[i]):
                 if needed:
                     self._show("Backward", layer, f"bottom blob {name}", "diff", blob.diff)

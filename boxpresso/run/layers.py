@@ -230,10 +230,26 @@ class Layers(Source):
 
     def backward(self, i: int, runs: Sequence[bool], needs: Sequence[Sequence[bool]]) -> None:
         """Runs layer number `i` backward. runs, needs: as `TrainingChain.backward` takes them."""
-        layer, chain = self.layers[i], self.chains.get(i)
+        layer, chain, seen = self.layers[i], self.chains.get(i), self.seen[i]
         with named(layer), self.at_work:
+            for blob, (shape, _) in zip(self.bottoms[i], seen):
+                layer.need(
+                    blob.shape == shape,
+                    f"a bottom has the shape {blob.shape}, but had {shape} when the layer went forward; run forward before "
+                    "backward",
+                )
             if not (chain and chain.backward(i, runs, needs)):
                 layer.backward(self.tops[i], needs[i], self.bottoms[i])
+
+    def refuse(self, i: int, refused: Sequence[int], runs: Sequence[bool]) -> None:
+        """Makes the diff of those bottoms of layer number `i` 0 that lie in the memory of a top's, as in place: a layer before
+        it would take that one for its own. refused, runs: which bottoms get no diff, and which layers go backward."""
+        for blob in (self.bottoms[i][j] for j in refused):
+            if not any(top._diff is blob._diff for top in self.tops[i]):
+                continue
+            if any(run and any(top._diff is blob._diff for top in tops) for run, tops in zip(runs[:i], self.tops)):
+                with self.at_work:
+                    blob.diff.fill(0)
 
     def reshape(self, i: int) -> None:
         """Gives the tops of layer number `i` their shapes."""

@@ -91,6 +91,9 @@ class TrainingChain:
         if step == self.last:
             scale = next((j for j, link in enumerate(links.links) if link.layer is links.scale), None)
             through = scale is None or all(needs[self.first + scale])
+            if runs[self.first] and not through:  # of force_backward: the first link's top has no diff
+                self.look()
+                return False
             links.gradients(runs[self.first] and needs[self.first][0], through)
         if links.scale is not None and links.links[step].layer is links.scale:
             links.join(links.learning)

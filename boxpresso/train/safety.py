@@ -67,11 +67,9 @@ class Undo:
     """
 
     def __init__(self, net: Net, rates: Rates) -> None:
+        still = {id(blob) for blob, lr_mult, _ in net.learnable if not lr_mult}
         self.blobs = [
-            blob
-            for layer in net.layers
-            for i, blob in enumerate(layer.blobs)
-            if i >= len(layer.param_propagate_down) or not layer.param_propagate_down[i]
+            blob for layer in net.layers for blob in layer.blobs if layer.updates_parameters or id(blob) in still
         ]
         self.copies: list[AnyArray] = [blob.device.empty(blob.shape, blob.dtype) for blob in self.blobs]
         self.rates, self.progress = rates, rates.progress

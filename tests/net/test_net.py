@@ -226,6 +226,78 @@ def test_a_blob_in_place_that_is_cut_off_has_the_gradient_of_its_layer():
     close(net.params["w"][0].diff, wanted, 1e-5)
 
 
+def test_backward_needs_a_forward_of_the_same_shapes():
+    """Kernels would write as many elements as that forward had, beyond the end of smaller arrays."""
+    net = small()
+    net.forward(data=np.zeros((4, 3, 6, 6)))
+    net.blobs["data"].reshape(2, 3, 6, 6)
+    net.forward(end="conv")
+    with pytest.raises(
+        LayerError, match=r"has the shape \(2, .*\), but had \(4, .*\) when the layer went forward; run forward"
+    ):
+        net.backward()
+    net.forward()
+    net.backward()
+
+
+RELU = 'layer { name: "r" type: "ReLU" propagate_down: false bottom: "p" top: "p" }'
+CUT_OFF = {  # how `a` becomes `p`, which a layer in place cuts off, and `q`, which is not
+    "in a view": ('layer { name: "v" type: "Flatten" bottom: "a" top: "p" }' + RELU, "a", slice(0, 4)),
+    "in a view of a view": ('layer { name: "v" type: "Flatten" bottom: "a" top: "v" } layer { name: "p" type: "Reshape" bottom: "v" '
+                            'top: "p" reshape_param { shape { dim: 0 dim: 4 } } }' + RELU, "a", slice(0, 4)),
+    "alone in a Concat": ('layer { name: "v" type: "Concat" bottom: "a" top: "p" }' + RELU, "a", slice(0, 4)),
+    "a part": ('layer { name: "v" type: "Slice" bottom: "a" top: "p" top: "q" slice_param { slice_point: 2 } }' + RELU, "q",
+               slice(2, 4)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CUT_OFF)
+@pytest.mark.parametrize("force", ["", "force_backward: true"], ids=["", "forced"])
+def test_what_a_layer_in_place_cuts_off_gets_nothing_of_its_top(name, force):
+    """The gradient of w is that of the loss of q alone, though p's lies in the memory that another blob's takes."""
+    between, q, columns = CUT_OFF[name]
+    net = Net(parse_net(f"""{force}
+        layer {{ name: "x" type: "Input" top: "x" input_param {{ shape {{ dim: 5 dim: 3 }} }} }}
+        layer {{ name: "w" type: "InnerProduct" bottom: "x" top: "a" inner_product_param {{ num_output: 4 bias_term: false
+                weight_filler {{ type: "xavier" }} }} }}
+        {between}
+        layer {{ name: "one" type: "Reduction" bottom: "p" top: "one" loss_weight: 1 reduction_param {{ operation: SUMSQ }} }}
+        layer {{ name: "two" type: "Reduction" bottom: "{q}" top: "two" loss_weight: 0.5 reduction_param {{ operation: SUMSQ }} }}
+        """), phase="TRAIN", device="cpu", dtype=np.float64, seed=1)  # fmt: skip
+    x, w = np.random.default_rng(0).standard_normal((5, 3)), np.array(net.params["w"][0].data)
+    wanted = np.zeros((4, 3))
+    wanted[columns] = (x @ w.T).T[columns] @ x
+    for times in (1, 2):
+        net.forward(x=x)
+        net.backward()
+        close(net.params["w"][0].diff, times * wanted, 1e-9)
+
+
+@pytest.mark.parametrize("cut", ["BatchNorm", "Scale", "ReLU"])
+@pytest.mark.parametrize("tops", ["ppp", "abc", "abb"])
+def test_what_layers_that_train_together_cut_off_gets_nothing(cut, tops):
+    """With force_backward each of them runs, and what lies before the one that cuts has the gradient 0."""
+    names, text = (
+        iter(["p", *tops]),
+        """force_backward: true
+        layer { name: "x" type: "Input" top: "x" input_param { shape { dim: 5 dim: 3 } } }
+        layer { name: "w" type: "InnerProduct" bottom: "x" top: "p" inner_product_param { num_output: 4
+                weight_filler { type: "xavier" } } }""",
+    )
+    last = next(names)
+    for kind in ("BatchNorm", "Scale", "ReLU"):
+        down, bottom, last = "propagate_down: false" if kind == cut else "", last, next(names)
+        text += f'layer {{ name: "{kind}" type: "{kind}" {down} bottom: "{bottom}" top: "{last}" }}'
+    text += f'layer {{ name: "one" type: "Reduction" bottom: "{last}" top: "one" loss_weight: 1 }}'
+    net = Net(parse_net(text), phase="TRAIN", device="cpu", seed=1)
+    for _ in range(2):
+        net.forward(x=np.random.default_rng(0).standard_normal((5, 3)))
+        net.backward()
+        assert not net.params["w"][0].diff.any()
+        assert not net.blobs["x"].diff.any()
+    assert net.params["Scale"][0].diff.any() == (cut != "ReLU")
+
+
 READS_ITS_TOP = {
     "sigmoid": 'type: "Sigmoid" bottom: "a"', "tanh": 'type: "TanH" bottom: "a"', "exp": 'type: "Exp" bottom: "a"',
     "bnll": 'type: "BNLL" bottom: "a"', "softmax": 'type: "Softmax" bottom: "a"', "mvn": 'type: "MVN" bottom: "a"',

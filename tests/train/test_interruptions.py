@@ -285,6 +285,19 @@ def test_an_error_where_nan_is_allowed(calm, tmp_path):
     same(content(tmp_path, 4), calm[0][4])
 
 
+def test_statistics_are_put_back_where_force_backward_asks_for_all_gradients(tmp_path):
+    param = parse_solver(SOLVER.replace("FOLDER", str(tmp_path)).replace("SNAPSHOT", "0"))
+    param.net_param.CopyFrom(parse_net("force_backward: true" + NET))
+    training = Solver(param, log=lambda line: None)
+    training.step(2)
+    before = [np.array(blob.data) for blob in training.net.params["bn"]]
+    training.add_callback(on_gradients=lambda: os.strerror("wrong"))
+    with pytest.raises(TypeError):
+        training.step(1)
+    for blob, array in zip(training.net.params["bn"], before, strict=True):
+        np.testing.assert_array_equal(blob.data, array)
+
+
 def test_after_an_update_that_failed_there_is_no_snapshot_until_one_is_restored(calm, tmp_path, monkeypatch):
     training = solver(tmp_path)
     training.step(4)

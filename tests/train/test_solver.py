@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from shared import golden, need, recorded
 
-from boxpresso import ModelError, Net, Solver
+from boxpresso import LayerError, ModelError, Net, Solver
 from boxpresso.proto import SolverParameter, parse_net, parse_solver
 from boxpresso.train.rates import Rates
 
@@ -479,3 +479,37 @@ def test_a_solvers_test_uses_the_weights_as_they_are(tested):
     tested.net.params["fc"][1].data[...] = 0
     (means,) = tested.test()
     assert means["loss"] == pytest.approx(np.log(4), rel=1e-6)
+
+
+SHARED = """
+    layer { name: "x" type: "DummyData" top: "x" top: "y" dummy_data_param { shape { dim: 4 dim: 3 }
+            data_filler { type: "gaussian" std: 1 } } }
+    layer { name: "a" type: "InnerProduct" bottom: "x" top: "a" param { name: "w" FIRST } inner_product_param { num_output: 3
+            bias_term: false weight_filler { type: "xavier" } } }
+    layer { name: "b" type: "InnerProduct" bottom: "a" top: "b" param { name: "w" SECOND } inner_product_param { num_output: 3
+            bias_term: false weight_filler { type: "xavier" } } }
+    layer { name: "loss" type: "EuclideanLoss" bottom: "b" bottom: "y" top: "loss" }"""
+
+
+@pytest.mark.parametrize(
+    ("first", "second"), [("lr_mult: 4 decay_mult: 2", ""), ("", "lr_mult: 4 decay_mult: 2"), ("lr_mult: 4", "decay_mult: 2")]
+)  # fmt: skip
+def test_a_shared_parameter_has_the_multipliers_that_any_of_its_layers_gives(first, second):
+    """One step from the formula: w - 4 rate (gradient + 2 decay w)."""
+    param = parse_solver('base_lr: 0.01 lr_policy: "fixed" weight_decay: 0.5 random_seed: 1')
+    param.net_param.CopyFrom(parse_net(SHARED.replace("FIRST", first).replace("SECOND", second)))
+    solver = Solver(param, device="cpu", dtype=np.float64, log=lambda line: None)
+    w = np.array(solver.net.params["a"][0].data)
+    solver.step(1)
+    x, y = (np.array(solver.net.blobs[name].data) for name in "xy")
+    a = x @ w.T
+    diff = (a @ w.T - y) / 4
+    wanted = w - 0.04 * (diff.T @ a + (diff @ w).T @ x + 2 * 0.5 * w)
+    np.testing.assert_allclose(solver.net.params["b"][0].data, wanted, rtol=1e-6)
+
+
+@pytest.mark.parametrize("field", ["lr_mult", "decay_mult"])
+def test_layers_that_give_a_shared_parameter_different_multipliers_are_refused(field):
+    text = SHARED.replace("FIRST", f"{field}: 1").replace("SECOND", f"{field}: 0")
+    with pytest.raises(LayerError, match=f"layer 'b': parameter 0 has {field} 0, but 'w'.*layer 'a', has 1"):
+        Net(parse_net(text), device="cpu")

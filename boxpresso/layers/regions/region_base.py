@@ -155,6 +155,8 @@ class RegionLayer(CheckedRegions):
         if self.tile_cut is None or self.tile_cut[0] != (down, across, self.regions):
             cut = KERNELS.struct("Tiles", rows=side, columns=side, down=down, across=across, most=self.regions)
             self.tile_cut = (down, across, self.regions), cut
+        if not self.tile_count:  # no block of the kernel writes what comes before the lists
+            lists.fill(0)
         KERNELS.on(self.device).region_tiles(
             self.tile_count, boxes, order, lists, self.regions, *self.size, self.tile_cut[1]
         )
