@@ -108,10 +108,10 @@ def share_parameters(layer: Layer, shared: dict[str, tuple[Layer, int]]) -> None
         own = owner.param.param[j]
         for field in ("lr_mult", "decay_mult"):
             if spec.HasField(field):
-                value, given = getattr(spec, field), getattr(own, field)
+                value, first = getattr(spec, field), getattr(own, field)
                 layer.need(
-                    not own.HasField(field) or value == given,
-                    f"parameter {i} has {field} {value:g}, but {spec.name!r}, which it shares with {owner}, has {given:g}; "
+                    not own.HasField(field) or value == first,
+                    f"parameter {i} has {field} {value:g}, but {spec.name!r}, which it shares with {owner}, has {first:g}; "
                     f"give both the same, or one alone",
                 )
                 setattr(own, field, value)

@@ -93,12 +93,12 @@ class Gradients:
         self, names: Sequence[tuple[list[str], list[str]]], loss_weights: Sequence[Sequence[float]]
     ) -> list[list[int]]:
         refused: list[list[int]] = []
-        given: set[str] = set()  # blobs that a later layer, or a loss, gives a diff
+        with_diffs: set[str] = set()  # blobs that a later layer, or a loss, gives a diff
         for (bottoms, tops), needs, weights in list(zip(names, self.bottom_needs, loss_weights))[::-1]:
-            has = any(weights) or not given.isdisjoint(tops)
+            has = any(weights) or not with_diffs.isdisjoint(tops)
             refused.append([j for j, need in enumerate(needs) if has and not need])
-            given.difference_update(tops)
-            given.update(name for name, need in zip(bottoms, needs) if need)
+            with_diffs.difference_update(tops)
+            with_diffs.update(name for name, need in zip(bottoms, needs) if need)
         return refused[::-1]
 
     def warn_if_idle(self) -> None:
