@@ -441,7 +441,8 @@ class Net(Batched):
         """Gives every blob the shape that follows from those of the inputs, without running a layer."""
         with OfFile(self.source):
             for i in range(len(self.layers)):
-                self.reshape_layer(i)
+                if not self._layers.settled(i):
+                    self.reshape_layer(i)
 
     def reshape_layer(self, i: int) -> None:
         """Gives the tops of layer number `i` their shapes."""

@@ -13,7 +13,7 @@ from typing import Protocol
 from ..device import Blob
 from ..graph.connect import AtWork, Signature, connect, loss_weights, named, share_parameters, signature
 from ..graph.graph import Source
-from ..layers.core import Layer
+from ..layers.core import Layer, Trait
 from ..layers.core.layer import Room
 from ..layers.core.lowering import Same
 from .training import TrainingChain, find_chains
@@ -203,7 +203,7 @@ class Layers(Source):
                 for blob in layer.blobs:
                     blob._data.remember()
             now = signature(bottom)
-            if now != self.seen[i] or (bottom and self.left[i] != [blob.shape for blob in top]):
+            if now != self.seen[i] or (bottom and not self.as_left(i)):
                 self.seen[i] = ()  # one that fails leaves a layer that has to be reshaped
                 self.reshapes[i] += 1
                 layer.reshape(bottom, top)
@@ -216,6 +216,16 @@ class Layers(Source):
                 finally:
                     self.memory.running = None
             self.left[i] = [blob.shape for blob in top]
+
+    def as_left(self, i: int) -> bool:
+        """Whether the tops of layer number `i` have the shapes that its last pass has left."""
+        return self.left[i] == [blob.shape for blob in self.tops[i]]
+
+    def settled(self, i: int) -> bool:
+        """Whether a reshape of layer number `i` changes nothing, but might lose what its backward needs of the last forward."""
+        layer = self.layers[i]
+        told = not layer.ours or layer.runs_users or Trait.CHOOSES_ROWS in layer.traits or not self.bottoms[i]
+        return not told and signature(self.bottoms[i]) == self.seen[i] and self.as_left(i)
 
     def finish(self, i: int) -> None:
         """What is left of the forward of layer number `i`, whose launches have been made."""

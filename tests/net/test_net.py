@@ -477,3 +477,26 @@ def test_a_copy_of_a_net(copied):
     np.testing.assert_array_equal(net.forward()["c"], expected)
     with pytest.raises(BoxpressoError, match="deepcopy"):
         copy.copy(net)
+
+
+def test_a_reshape_that_changes_nothing_keeps_what_backward_needs(device):
+    """As in Caffe, where arrays stay: SoftmaxWithLoss has its probabilities still, and BatchNorm the batch's statistics."""
+    text = """force_backward: true
+        layer { name: "x" type: "Input" top: "x" top: "t" input_param { shape { dim: 4 dim: 3 } shape { dim: 4 } } }
+        layer { name: "n" type: "BatchNorm" bottom: "x" top: "n" }
+        layer { name: "l" type: "SoftmaxWithLoss" bottom: "n" bottom: "t" top: "l" }"""
+    net = Net(parse_net(text), phase="TRAIN", device=device)
+    x, labels = np.random.default_rng(0).normal(size=(4, 3)), np.array([0, 2, 1, 1])
+    net.forward(x=x, t=labels)
+    net.reshape()
+    net.backward()
+    spread = np.sqrt(x.var(0) + 1e-5)
+    y = (x - x.mean(0)) / spread
+    p = np.exp(y) / np.exp(y).sum(1, keepdims=True)
+    dy = (p - np.eye(3)[labels]) / 4
+    wanted = (dy - dy.mean(0) - y * (dy * y).mean(0)) / spread
+    np.testing.assert_allclose(np.array(net.blobs["x"].diff), wanted, rtol=0, atol=1e-5)
+    net.blobs["x"].reshape(2, 3)
+    net.blobs["t"].reshape(2)
+    net.reshape()
+    assert net.blobs["n"].shape == (2, 3)

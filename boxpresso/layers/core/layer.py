@@ -117,6 +117,7 @@ class Layer:
     tops: ClassVar[Arity]
     in_place: ClassVar[bool]
     ours: ClassVar[bool] = True  # whether it is of this package, not a user's
+    runs_users: ClassVar[bool] = False  # whether one of this package runs a user's class, which may count on each call
     auto_top: ClassVar[bool]
     messages: ClassVar[tuple[str, ...]] = ()  # of a LayerParameter, that the layer reads
     kernel_check: Check[Any] | None = None  # what its kernels look for in its bottoms on a GPU, once they have to

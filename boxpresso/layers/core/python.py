@@ -166,6 +166,8 @@ class Python(Layer, type="Python", param="python_param", in_place=True):
         ours = None if p.module in modules else replacement(p.module, p.layer)
         return ours.variant(p.module, axes, len(param.top)) if ours else ""
 
+    runs_users = True
+
     @property
     def repeatable(self) -> bool:
         return False  # nobody knows
