@@ -104,7 +104,9 @@ def share_parameters(layer: Layer, shared: dict[str, tuple[Layer, int]]) -> None
             f"parameter {i} has the shape {blob.shape}, but {spec.name!r}, which it shares with {owner}, has "
             f"{owned.shape}" + ("" if loose else "; share_mode: PERMISSIVE allows another shape of the same count"),
         )
-        blob.share(owned, *blob.shape) if blob.shape else blob.share(owned)
+        shape = blob.shape
+        blob.share(owned)
+        blob.reshape(*shape)
         own = owner.param.param[j]
         for field in ("lr_mult", "decay_mult"):
             if spec.HasField(field):

@@ -97,10 +97,12 @@ def priors(net: NetParameter) -> dict[str, str]:
         locations, priors = (joined(made, reader.bottom[i]) for i in (0, 2))
         if len(locations) != len(priors):
             continue
+        each = locations_of_a_box(reader)
         for blob, prior in zip(locations, priors):
             layer, outputs = made.get(prior), outputs_of(net, blob)
-            if layer is None or layer.type != "PriorBox" or not outputs or outputs % 4:
+            if layer is None or layer.type != "PriorBox" or not outputs or outputs % (4 * each):
                 continue
+            outputs //= each
             p = layer.prior_box_param
             if not all(0 < ratio < float("inf") for ratio in (*p.aspect_ratio, *p.min_size)):
                 continue  # the layer refuses them
@@ -111,6 +113,14 @@ def priors(net: NetParameter) -> dict[str, str]:
             elif outputs == 84 and sorted(map(int, p.min_size)) == [32, 64, 128] and count == 3:
                 return {layer.name: "faceboxes" for layer in boxes}
     return marks
+
+
+def locations_of_a_box(reader: LayerParameter) -> int:
+    """How many locations a layer reads for each of the boxes: with `share_location: false` one a class."""
+    for _, message in reader.ListFields():
+        if "share_location" in getattr(message, "DESCRIPTOR", reader.DESCRIPTOR).fields_by_name:
+            return 1 if message.share_location else max(1, message.num_classes)
+    return 1
 
 
 def joined(made: dict[str, LayerParameter], blob: str) -> list[str]:

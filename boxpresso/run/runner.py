@@ -17,7 +17,7 @@ import numpy as np
 from ..device import Blob, Buffer, Device, Kernels, Versions
 from ..device.chain import CHAIN
 from ..graph.connect import named
-from ..graph.graph import Plan, Source, Value, plain
+from ..graph.graph import INT8, Plan, Source, Value, plain
 from ..graph.passes import in_bf16
 from ..layers.core import Layer, Trait
 from ..layers.core.lowering import POINTWISE, Constant, Same, bf16_available
@@ -305,11 +305,15 @@ class Runner:
         return program
 
     def fits(self, part: Part) -> bool:
-        """Whether a part's plan is for the shapes of now too: blobs have as many axes as when it was made, and the layers that
-        have no step are identities still, as a Crop may not be."""
+        """Whether a part's plan is for the shapes of now too: blobs have as many axes as when it was made, the layers that have
+        no step are identities still, as a Crop may not be, and steps in 8 bits have that form still, as MAX Pooling has not
+        where a window lies outside."""
         source, plan = self.source, part.plan
         names = {*part.reads, *(name for i in part.layers for name in source.names[i][1])}
         if any(len(source.blobs[name].shape) != plan.axes[name] for name in names):
+            return False
+        narrow = [s.layer for s in plan.steps if s.lowering is not None and s.lowering.takes == INT8]
+        if any(source.layers[i].lower_int8(source.bottoms[i], source.tops[i]) is None for i in narrow):
             return False
         return all(isinstance(source.layers[i].lower(source.bottoms[i], source.tops[i]), Same) for i in plan.dropped)
 

@@ -402,6 +402,22 @@ def test_parameters_of_one_name_are_one():
         Net(parse_net(text.replace("N", "4")), device="cpu")
 
 
+@pytest.mark.parametrize("optimize", [True, False])
+def test_a_single_number_that_is_shared_keeps_its_shape(optimize):
+    """The slope of all channels, of shape (), is that of one channel, of shape (1,)."""
+    text = """
+    layer { name: "d" type: "Input" top: "x" input_param { shape { dim: 2 dim: 1 dim: 3 } } }
+    layer { name: "e" type: "Input" top: "z" input_param { shape { dim: 2 dim: 9 dim: 3 } } }
+    layer { name: "a" type: "Scale" bottom: "x" top: "a" param { name: "w" } }
+    layer { name: "b" type: "PReLU" bottom: "z" top: "b" param { name: "w" share_mode: PERMISSIVE } prelu_param { channel_shared: true } }
+    """
+    net = Net(parse_net(text), device="cpu", optimize=optimize)
+    net.params["a"][0].data[...] = 0.5
+    assert net.params["b"][0].shape == ()
+    z = np.random.default_rng(1).standard_normal((2, 9, 3)).astype(np.float32)
+    assert np.array_equal(net.forward(z=z)["b"], np.where(z > 0, z, z / 2))
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [

@@ -501,3 +501,27 @@ def test_what_no_cpu_here_may_have_compiles(level):
         pytest.skip(f"no compiler for {level.machine} is here")
     command = next(iter(compilers(level.machine).values()))
     check(command, [(path, "float") for path in FILES if "int8" in path.name], level.flags(command))
+
+
+def test_other_shapes_than_those_of_the_plan():
+    """A product whose elements lie in another number of channels, and MAX Pooling with windows outside the image."""
+    net = net_in_int8(
+        inputs((2, 4, 2, 3)) + layer("y", "InnerProduct", "x", "inner_product_param { num_output: 5 }"),
+        {"x": (-3, 3), "y": (-20, 20)}, params={"y": [weights := np.random.default_rng(1).uniform(-1, 1, (5, 24))]},
+    )  # fmt: skip
+    for shape in ((2, 4, 2, 3), (2, 6, 2, 2), (3, 24, 1, 1), (2, 4, 2, 3)):
+        x = np.random.default_rng(2).uniform(-3, 3, shape)
+        net.blobs["x"].reshape(*shape)
+        np.testing.assert_allclose(net.forward(x=x)["y"], x.reshape(len(x), 24) @ weights.T, atol=0.3)
+
+    one, eye = "convolution_param { num_output: 4 kernel_size: 1 }", np.eye(4)
+    net = net_in_int8(
+        inputs((1, 4, 5, 5)) + layer("a", "Convolution", "x", one) + layer("p", "Pooling", "a", "pooling_param { stride: 2 kernel_size: 1 }")
+        + layer("b", "Convolution", "p", one), dict.fromkeys("xapb", (-3, 3)), params={"a": [eye], "b": [eye]},
+    )  # fmt: skip
+    for size in (5, 6, 5):
+        x = np.random.default_rng(3).uniform(-3, 3, (1, 4, size, size))
+        net.blobs["x"].reshape(*x.shape)
+        net.forward(x=x)
+        assert np.all(net.blobs["p"].data[..., 3:] == -np.finfo(np.float32).max)
+        np.testing.assert_allclose(net.blobs["p"].data[..., :3, :3], x[..., ::2, ::2], atol=0.1)

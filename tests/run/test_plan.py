@@ -591,6 +591,19 @@ def test_an_image_of_another_number_of_axes():
         np.testing.assert_allclose(net.blobs["p"].data, inner.reshape(shape), rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize("transpose", [False, True])
+def test_a_product_whose_elements_lie_in_another_number_of_channels(transpose):
+    """Its weights are packed by channels, and were so for the first shape."""
+    text = f"inner_product_param {{ num_output: 5 transpose: {str(transpose).lower()} }}"
+    net = Net(parse_net(data(2, 4, 2, 3) + layer("y", "InnerProduct", "data", text=text)), device="cpu")
+    weights = RNG.standard_normal((24, 5))
+    net.params["y"][0].data[...] = weights if transpose else weights.T
+    for shape in ((2, 4, 2, 3), (2, 6, 2, 2), (2, 24, 1, 1), (3, 2, 3, 4), (2, 4, 2, 3)):
+        x = RNG.standard_normal(shape)
+        net.blobs["data"].reshape(*shape)
+        np.testing.assert_allclose(net.forward(data=x)["y"], x.reshape(-1, 24) @ weights, rtol=1e-4, atol=1e-4)
+
+
 def test_lrn_over_more_channels_than_the_net_was_made_for():
     net = Net(parse_net(data(1, 1, 4, 4) + layer("p", "Pooling", "data", text="pooling_param { kernel_size: 1 }")
                         + layer("y", "LRN", "p", text="lrn_param { local_size: 5 alpha: 2 }")), device="cpu")  # fmt: skip

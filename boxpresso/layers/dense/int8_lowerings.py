@@ -59,7 +59,7 @@ class LinearInt8(Lowering):
     def prepare(self, after: After) -> None:
         self.after = after
         self.known: tuple[Scale, Filters] | None = None
-        self.packed: dict[tuple[Scale, bool], Any] = {}
+        self.packed: dict[tuple[Scale, bool, int], Any] = {}
         slopes = slopes_of(after.activation, after.channels)
         self.slopes = None if slopes is None else padded_to(self.device, slopes, np.float32)
 
@@ -95,6 +95,7 @@ class ConvolutionInt8(LinearInt8):
 
     of: ConvolutionLowering
     planar = FEW
+    places = 0  # of an inner product: pixels of an image, whose channels lie beside each other in a packed filter
 
     def packs(self, bottom: Last, top: Last, halved: bool) -> tuple[str, int]:
         planes, (high, wide) = bottom.pitch == 0, self.of.window["kernel"]
@@ -140,7 +141,7 @@ class ConvolutionInt8(LinearInt8):
 
     def pack(self, scale: Scale, planes: bool = False) -> tuple[Any, Any, Filters]:
         """Packed filters and the biases of their sums. planes: for an image as planes."""
-        if (scale, planes) not in self.packed:
+        if (key := (scale, planes, self.places)) not in self.packed:
             filters, group, maps = self.filters(scale), self.of.group, self.after.channels
             weights = np.ascontiguousarray(self.arranged(filters.weights, planes))
             _, pieces, length = weights.shape
@@ -150,8 +151,8 @@ class ConvolutionInt8(LinearInt8):
                 group * -(-(maps // group) // NARROWEST), weights, filters.bias, packed, sums, group, maps // group, pieces,
                 length, scale.zero,
             )  # fmt: skip
-            self.packed = {(scale, planes): (packed, sums, filters)}
-        result: tuple[Any, Any, Filters] = self.packed[scale, planes]
+            self.packed = {key: (packed, sums, filters)}
+        result: tuple[Any, Any, Filters] = self.packed[key]
         return result
 
     def record(self, chain: Chain, bottoms: Sequence[Last], top: Last, addend: Last | None) -> None:
@@ -192,7 +193,8 @@ class InnerProductInt8(ConvolutionInt8):
     contiguous, together, planar = True, True, 0
 
     def packs(self, bottom: Last, top: Last, halved: bool) -> tuple[str, int]:
-        return "int8", 4 * self.room(top.channels, 1, bottom.channels * bottom.places)
+        size = 4 * self.room(top.channels, 1, bottom.channels * bottom.places)
+        return f"int8 of {bottom.channels} channels", size
 
     def worker_room(self, bottom: Last, top: Last, halved: bool) -> int:
         terms = bottom.places * bottom.channels

@@ -80,7 +80,7 @@ class ConvolutionLowering(Lowering):
     ) -> None:
         self.device, self.dtype, self.weights, self.bias = device, np.dtype(dtype), weights, bias
         self.group, self.window, self.transposed = group, window, transposed
-        self.packed: dict[str, AnyArray] = {}
+        self.packed: dict[tuple[str, int], AnyArray] = {}  # by form and channels
         self.three = window["kernel"] == (3, 3) and window["stride"] == window["dilation"] == (1, 1)
         if places >= 4 * ENOUGH and self.by_tiles(weights.shape[1], weights.shape[0] // group):
             self.absorbs = ALL | {"halves"}
@@ -117,8 +117,9 @@ class ConvolutionLowering(Lowering):
         return self.window["kernel"][0] * self.window["kernel"][1]
 
     def filters(self, form: str, channels: int, taps: int) -> AnyArray:
-        """The packed filters, in the form "plain", "2" or "4" (Winograd's), made once."""
-        if form not in self.packed:
+        """The packed filters, in the form "plain", "2" or "4" (Winograd's), made once for so many channels: those of an inner
+        product may lie in another number of channels for another shape."""
+        if (form, channels) not in self.packed:
             maps, inner = self.after.channels, channels // self.group
             filters, (count, dtype) = maps // self.group, self.room(form, maps, channels, taps)
             packed = self.device.empty((count,), dtype)
@@ -127,8 +128,8 @@ class ConvolutionLowering(Lowering):
                 weights = np.ascontiguousarray(weights.T)
             blocks = self.group * -(-filters // NARROWEST)
             self.pack(form, blocks, weights, self.scale, packed, self.group, filters, inner, taps)
-            self.packed[form] = packed
-        return self.packed[form]
+            self.packed[form, channels] = packed
+        return self.packed[form, channels]
 
     def pack(self, form: str, *args: Any) -> None:
         """Packs filters in that form; args: as the kernels take them, with the taps at the end."""
@@ -293,7 +294,7 @@ class InnerProductLowering(ConvolutionLowering):
     def packs(self, bottom: Last, top: Last, halved: bool) -> tuple[str, int]:
         form = self.form(bottom, top, halved)
         count, dtype = self.room(form, top.channels, bottom.channels, bottom.places)
-        return form, count * dtype.itemsize
+        return f"{form} of {bottom.channels} channels", count * dtype.itemsize
 
     def record(self, chain: Chain, bottoms: Sequence[Last], top: Last, addend: Last | None) -> None:
         bottom = bottoms[0]
@@ -580,7 +581,7 @@ class InnerProductBf16(ConvolutionBf16):
 
     def packs(self, bottom: Last, top: Last, halved: bool) -> tuple[str, int]:
         count, dtype = self.room("bf16", top.channels, bottom.channels, bottom.places)
-        return "bf16", count * dtype.itemsize
+        return f"bf16 of {bottom.channels} channels", count * dtype.itemsize
 
     def worker_room(self, bottom: Last, top: Last, halved: bool) -> int:
         return 0

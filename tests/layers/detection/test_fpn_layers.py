@@ -286,12 +286,13 @@ def test_locations_tell_what_priors_a_program_makes():
     text = """layer { name: "f" type: "Input" top: "f" } layer { name: "loc" type: "Convolution" bottom: "f" top: "loc"
         convolution_param { num_output: %d kernel_size: 1 } } layer { name: "p" type: "PriorBox" bottom: "f" bottom: "f"
         top: "p" prior_box_param { %s } } layer { name: "out" type: "DetectionOutput" bottom: "loc" bottom: "f" bottom: "p"
-        top: "out" detection_output_param { num_classes: 2 } }"""
-    for outputs, sizes, mark in (
-        (16, "min_size: 30 aspect_ratio: 2 flip: false", "denser_prior_boxes"), (84, "min_size: 32 min_size: 64 min_size: 128",
-        "faceboxes"), (8, "min_size: 30 aspect_ratio: 2 flip: false", ""),
+        top: "out" detection_output_param { num_classes: 2 share_location: %s } }"""
+    two = "min_size: 30 aspect_ratio: 2 flip: false"
+    for outputs, sizes, shared, mark in (
+        (16, two, "true", "denser_prior_boxes"), (84, "min_size: 32 min_size: 64 min_size: 128", "true", "faceboxes"),
+        (8, two, "true", ""), (16, two, "false", ""), (32, two, "false", "denser_prior_boxes"),
     ):  # fmt: skip
-        p = settle(parse_net(text % (outputs, sizes))).layer[2].prior_box_param
+        p = settle(parse_net(text % (outputs, sizes, shared))).layer[2].prior_box_param
         assert [name for name in ("denser_prior_boxes", "faceboxes") if getattr(p, name)] == ([mark] if mark else [])
 
 
