@@ -64,6 +64,7 @@ class MaskResize(Separable, type="MaskResize", param="mask_resize_param", bottom
         self.channels, self.regions = images * channels, 1
         self.batch = int(self.channels * size[0] * size[1] > 0)
         self.shape_lists()
+        self.ask_sums(bottom[0].shape)
         if self.listed_for != (self.batch, *self.size):
             self.region = self.device.table([[0, 0, 0, size[1], size[0]]], self.real)
             self.kernels.roi_warping_lists(1, self.region, *self.lists(), 0, self.geometry)

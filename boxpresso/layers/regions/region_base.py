@@ -67,8 +67,8 @@ class RegionLayer(CheckedRegions):
             ("numbers of a region", self.channels * bins), ("edges of bins", self.regions * (2 * sum(self.pooled) + 5)),
         ):  # fmt: skip
             self.need(count <= COUNT_LIMIT, f"{count} {subject}: kernels count to 2^31 - 1")
-        if self.device.kind != "cpu":
-            self.scratch("checked", (self.regions, len(self.columns)))
+        self.scratch("checked", (self.regions, len(self.columns)))
+        if bottom[1].dtype != self.real:
             self.scratch("checked, stored", (self.regions, len(self.columns)), bottom[1].dtype)
         self.ask_sums(shape)
 
