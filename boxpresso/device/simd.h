@@ -73,11 +73,15 @@ DEVICE void cross(Columns& a, Columns& b, std::integer_sequence<int, i...>) {
   b = __builtin_shufflevector(a, b, (i & step ? COLUMNS + i : i + step)...);
   a = lower;
 }
-// COLUMNS vectors as a matrix, turned in place: halves, quarters and so on change places across the diagonal.
+// COLUMNS vectors as a matrix, turned in place: halves, quarters and so on change places across the diagonal. Without the word to
+// unroll, clang leaves the rows in memory.
 template <int step = COLUMNS / 2>
 DEVICE void transpose(Columns* rows) {
-  for (int i = 0; i < COLUMNS; ++i)
-    if (!(i & step)) cross<step>(rows[i], rows[i + step], std::make_integer_sequence<int, COLUMNS>());
+#pragma GCC unroll 16
+  for (int i = 0; i < COLUMNS / 2; ++i) {
+    Columns* row = rows + i / step * 2 * step + i % step;
+    cross<step>(row[0], row[step], std::make_integer_sequence<int, COLUMNS>());
+  }
   if constexpr (step > 1) transpose<step / 2>(rows);
 }
 
