@@ -39,7 +39,7 @@ struct Some {
 // The walker: put() is called for each of `some` samples and stores what the kernel needs of it. Quotients are of Reals, which are
 // exact here.
 template <class Chunk>
-DEVICE void find(const Turned& t, const Some& some, int pooled_width, int height, int width, Chunk& chunk) {
+DEVICE void find(const Turned t, const Some some, int pooled_width, int height, int width, Chunk& chunk) {
   const Real count = some.count, columns = t.grid.columns, bins = pooled_width, half = Real(0.5);
   THREAD_LOOP(i, some.bins * some.count) {
     const int b = int((i + half) / count), sample = some.first + i - b * some.count, row = int((sample + half) / columns);
