@@ -10,6 +10,7 @@ border:                                     - 352
 from __future__ import annotations
 
 import ast
+import math
 import re
 import warnings
 from collections import deque
@@ -25,7 +26,8 @@ TOKEN = re.compile(  # a tag, a sign, a quoted word, a bare one
 LINE = re.compile(r"""( *)('[^']*'\s*|"[^"]*"\s*|[^\s'"{[(#:-][^:#]*|-[^\s:][^:#]*):(?:\s+(.*)|$)""")
 MOST = 2**20  # letters
 WORDS = {
-    "true": True, "yes": True, "on": True, "false": False, "no": False, "off": False, "null": None, "none": None, "~": None
+    "true": True, "yes": True, "on": True, "false": False, "no": False, "off": False, "null": None, "none": None, "~": None,
+    ".nan": math.nan, ".inf": math.inf, "+.inf": math.inf, "-.inf": -math.inf,
 }  # fmt: skip
 
 

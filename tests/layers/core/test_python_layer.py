@@ -240,6 +240,7 @@ def test_the_wrong_number_of_tops_of_a_layer_of_ours():
         ("data_dir: ../data/sbd\nseed: 1337\nsplit: train", {"data_dir": "../data/sbd", "seed": 1337, "split": "train"}),
         ("16", 16),
         ("# nothing", {}),
+        ("a: .inf\nb: [-.inf, 1]", {"a": np.inf, "b": [-np.inf, 1]}),
         ("url: http://a.b/c?d=1,2\nroot: C:\\data  # there", {"url": "http://a.b/c?d=1,2", "root": "C:\\data"}),
         ("__import__('os')", None),
     ],
