@@ -13,7 +13,7 @@ from ..data.inputs import Mean, Numpy, input_values, resize
 from ..device.functions import exp
 from ..layers.core import Layer
 from ..net import Net
-from ..proto.errors import LayerError, ModelError
+from ..proto.errors import BoxpressoError, LayerError, ModelError
 from .detections import Detections
 
 
@@ -43,6 +43,17 @@ class Settings:
     threshold: float = 0.5
     overlap: float | None = None
     anchors: tuple[float, ...] | None = None
+
+    def __post_init__(self) -> None:
+        """Numbers become Python's own: decoders write them into prototxts. Raises BoxpressoError for what is none."""
+        for name in ("scale", "threshold", "overlap", "anchors"):
+            value = getattr(self, name)
+            try:
+                plain = None if value is None else tuple(map(float, value)) if name == "anchors" else float(value)
+            except (TypeError, ValueError):
+                wanted = "numbers" if name == "anchors" else "a number"
+                raise BoxpressoError(f"{name} must be {wanted}, got {value!r}") from None
+            object.__setattr__(self, name, plain)
 
     def given(self, **settings: Any) -> Settings:
         """These settings with those that are given, not None, in their place. A mean per channel follows `swap_rb`."""

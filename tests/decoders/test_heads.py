@@ -9,7 +9,7 @@ import pytest
 from decoder_nets import HIGH, WIDE, logistic, net_of, numbers, overlap_of, read, same, suppressed
 from tiny_ssd import picture, tiny_net
 
-from boxpresso import Detector, ModelError, Net
+from boxpresso import BoxpressoError, Detector, ModelError, Net
 from boxpresso.decoders import recognise
 from boxpresso.proto import parse_net
 
@@ -160,6 +160,11 @@ def test_yolo_version_2_and_its_anchors():
     x, y = (3 + logistic(n[0])) * WIDE / 6, (2 + logistic(n[1])) * HIGH / 4
     half = np.array([w * math.exp(n[2]) * WIDE / 6, h * math.exp(n[3]) * HIGH / 4]) / 2
     np.testing.assert_allclose(more.boxes[0], [x - half[0], y - half[1], x + half[0], y + half[1]], rtol=1e-4)
+    numpys = Detector(net, threshold=np.float32(0.5), overlap=np.float64(0.45), anchors=np.linspace(1, 5, 10)).settings
+    assert {type(value) for value in (numpys.threshold, numpys.overlap, *numpys.anchors)} == {float}
+    read(net, values, "yolo_maps", threshold=np.float32(0.5), anchors=np.linspace(1, 5, 10))
+    with pytest.raises(BoxpressoError, match="threshold must be a number, got 'high'"):
+        Detector(net, threshold="high")
     with pytest.raises(ModelError, match="need 10 numbers as anchors, got 6"):
         read(net, values, "yolo_maps", anchors=(1, 2, 3, 4, 5, 6))
     odd = net_of({f"m{i}": (1, 21, 8 // 2**i, 8 // 2**i) for i in range(4)}, (64, 64), last="Convolution")
