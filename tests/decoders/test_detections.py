@@ -125,6 +125,8 @@ def test_saving():
     text = ElementTree.fromstring(voc_xml(detections, "x/a<b.jpg", 5, 4))
     assert [e.text for e in text.find("object/bndbox")] == ["3", "2", "4", "3"]
     assert (text.findtext("filename"), text.findtext("object/name")) == ("a<b.jpg", "label 7")
+    thin = ElementTree.fromstring(voc_xml(Detections([[3.6, 0, 4.4, 4]], [0.5], [1]), "a.jpg", 9, 4))
+    assert [e.text for e in thin.find("object/bndbox")] == ["5", "1", "5", "4"]  # a pixel wide, not -1
 
 
 def test_one_vocabulary_and_its_older_names():
