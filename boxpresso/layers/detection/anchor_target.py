@@ -67,8 +67,8 @@ class AnchorTarget(AnchorTargets, type="AnchorTarget", param="python_param", bot
     ------
     LayerError
         For more than one image, scores whose channels are not 2 A, true boxes that are not (G, 5), an im_info with
-        fewer than two numbers, an `rpn_positive_weight` that is 0 or is 1 or more, an `rpn_batchsize` below 1, or a
-        `param_str` that cannot be read.
+        fewer than two numbers, an `rpn_positive_weight` that is 0 or is 1 or more, an `rpn_batchsize` below 1, an
+        `rpn_fg_fraction` that is not from 0 to 1, or a `param_str` that cannot be read.
 
     Source
     ------

@@ -216,10 +216,9 @@ class ViewpointProposalTarget(
         left = ignored <= s["dontcare_overlap"]
         objects = np.flatnonzero(known >= s["fg_thresh"])
         others = np.flatnonzero((known < s["bg_thresh_hi"]) & (known >= s["bg_thresh_lo"]) & left)
-        whole = np.inf if s["batch_size"] == -1 else s["batch_size"]
-        count = int(min(np.round(s["fg_fraction"] * whole), len(objects)))
+        count = self.drawn_of(len(objects), s["fg_fraction"], self.whole)
         objects = draws.choice(objects, size=count, replace=False) if len(objects) else objects
-        rest = int(min(whole - count, len(others)))
+        rest = int(min(self.whole - count, len(others)))
         others = draws.choice(others, size=rest, replace=False) if len(others) else others
         chosen = np.append(objects, others)
         return chosen, matched[chosen], count

@@ -172,6 +172,10 @@ def test_anchor_target_border_weights_and_no_true_boxes(device):
     labels, _, _, outside = targets([[0, 0, 15, 15, 1]], info=(63, 80, 1), settings=settings).forward()
     assert (labels[0, 0, 3] == 0).all()
     close(outside[0, 0], np.where(labels[0, 0] == 1, 0.25, 0.75 / 19))
+    for wrong in ("rpn_fg_fraction: 1.5", "rpn_fg_fraction: -1", "rpn_batchsize: 2.5", "rpn_batchsize: many"):
+        name, value = wrong.split(": ")
+        with pytest.raises(LayerError, match=f"{name} must be .*, got '?{value}"):
+            targets([[0, 0, 15, 15, 1]], settings=f"\\n{wrong}")
 
 
 def test_rotate_anchor_target_by_hand(device):
@@ -230,6 +234,17 @@ def test_proposal_target_says_what_is_wrong():
         regions_for_targets(settings="num_classes: 3").forward()
     with pytest.warns(UserWarning, match=r"fg_tresh.*fg_thresh"):
         regions_for_targets(settings="num_classes: 4\\nfg_tresh: 1")
+    for wrong in ("fg_fraction: 2", "fg_fraction: -1", "fg_fraction: nan", "batch_size: 2.5", "batch_size: many"):
+        name, value = wrong.split(": ")
+        with pytest.raises(LayerError, match=f"{name} must be .*, got '?{value}"):
+            regions_for_targets(settings=f"num_classes: 4\\n{wrong}")
+
+
+def test_proposal_target_of_background_alone():
+    every = "num_classes: 4\\nbatch_size: -1\\nbg_thresh_lo: 0"
+    whole, rest = (regions_for_targets(settings=each).forward()[1] for each in (every, f"{every}\\nfg_fraction: 0"))
+    assert not rest.any()
+    assert 0 < len(rest) == (whole == 0).sum() < len(whole)
 
 
 def test_rotate_proposal_target(device):
