@@ -71,6 +71,7 @@ def test_indexing_filtering_joining():
     assert len(detections.filter(0.6)) == 2
     assert detections.filter(labels=["cat"]).labels.tolist() == [1, 1]
     assert detections.filter(labels=[2]).labels.tolist() == [2]
+    assert [detections.filter(labels=one).labels.tolist() for one in ("cat", 2, np.int64(1))] == [[1, 1], [2], [1, 1]]
     both = Detections.concatenate([detections, detections[:1], Detections.none()])
     assert (len(both), both.landmarks.shape) == (4, (4, 5, 2))
     with pytest.raises(BoxpressoError, match="some of the detections have landmarks"):
@@ -265,6 +266,7 @@ def test_labels_of_detect():
     assert detect(net, picture())[0].label == 1
     assert detect(net, picture(), labels={1: "cell"})[0].label == "cell"
     assert detect(net, picture(), labels=["none", "cell"])[0].label == "cell"
+    assert detect(net, picture(), labels=np.array(["none", "cell"]))[0].label == "cell"
 
 
 def test_a_batch_is_as_one_by_one():

@@ -163,8 +163,16 @@ def test_yolo_version_2_and_its_anchors():
     numpys = Detector(net, threshold=np.float32(0.5), overlap=np.float64(0.45), anchors=np.linspace(1, 5, 10)).settings
     assert {type(value) for value in (numpys.threshold, numpys.overlap, *numpys.anchors)} == {float}
     read(net, values, "yolo_maps", threshold=np.float32(0.5), anchors=np.linspace(1, 5, 10))
-    with pytest.raises(BoxpressoError, match="threshold must be a number, got 'high'"):
-        Detector(net, threshold="high")
+    for name, wrong in (
+        ("threshold", "high"),
+        ("size", "96x64"),
+        ("size", 96),
+        ("size", (9.5, 9)),
+        ("anchors", (1, "a")),
+    ):
+        with pytest.raises(BoxpressoError, match=f"{name} must be .*number.*, got"):
+            Detector(net, **{name: wrong})
+    assert Detector(net, size=np.array([192, 128])).settings.size == (192, 128)
     with pytest.raises(ModelError, match="need 10 numbers as anchors, got 6"):
         read(net, values, "yolo_maps", anchors=(1, 2, 3, 4, 5, 6))
     odd = net_of({f"m{i}": (1, 21, 8 // 2**i, 8 // 2**i) for i in range(4)}, (64, 64), last="Convolution")
