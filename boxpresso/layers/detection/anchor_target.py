@@ -253,6 +253,8 @@ class FPNAnchorTarget(
         self.strides = pyramid.strides(self, s, self.levels)
         if s["allowed_border"] is None:
             s["allowed_border"] = 0 if self.module else 1000
+        border = s["allowed_border"]
+        self.need(isinstance(border, (int, float)), f"allowed_border must be a number, got {border!r}")
         count = bottom[0].shape[1] // 2 if len(bottom[0].shape) > 1 else 0
         self.of_levels = pyramid.level_anchors(self.strides, s, self.module, count)
 

@@ -97,7 +97,9 @@ def test_proposal_survives_infinity_and_nan(device):
     [
         ("proposal_param { ratio: 0 }", None, "ratios must be"),
         ("proposal_param { nms_num: 3 }", None, "another program's"),
-        ("python_param { param_str: \"'feat_stride': 'x'\" }", None, "feat_stride must be above 0"),
+        ("python_param { param_str: \"'feat_stride': 'x'\" }", None, "feat_stride must be a number, got 'x'"),
+        ('python_param { param_str: "feat_stride: 0" }', None, "feat_stride must be above 0, got 0"),
+        ('python_param { param_str: "rpn_post_nms_top_n: .inf" }', None, r"suppression: \[6000, inf\]"),
         ("", [(1, 18, 2, 2), (1, 32, 2, 2), (1, 3)], r"bottom 1 must be \(1, 36, 2, 2\)"),
         ("", [(1, 18, 2, 2), (1, 36, 2, 2), (2, 3)], "im_info"),
     ],
