@@ -12,6 +12,7 @@ from tiny_ssd import picture, tiny_net
 from boxpresso import BoxpressoError, Detector, ModelError, Net
 from boxpresso.decoders import recognise
 from boxpresso.proto import parse_net
+from boxpresso.proto.errors import BoxpressoWarning
 
 
 def test_retinaface():
@@ -311,6 +312,8 @@ def test_openpose_finds_two_people(channels):
     assert (detections.landmark_scores >= 0).all()
     empty = np.zeros((1, channels, 24, 36), np.float32)
     assert len(read(net, {"net_output": empty}, "openpose")[1]) == 0
+    with pytest.warns(BoxpressoWarning, match=r"have \d+ peaks, of which no people can be made"):
+        assert len(read(net, {"net_output": empty + 1}, "openpose")[1]) == 0  # each pixel is a peak of its flat map
 
 
 @pytest.mark.later(but=1)
@@ -326,4 +329,5 @@ def test_openpose_of_a_face_and_of_a_hand(channels, count, name):
     np.testing.assert_allclose(detections.landmarks[0, :-1], wanted, atol=6)
     assert np.isnan(detections.landmarks[0, -1]).all()
     assert len(read(net, {"net_output": maps * 0}, "openpose")[1]) == 0
+    assert len(read(net, {"net_output": maps * np.nan}, "openpose")[1]) == 0
     assert all(pair in detections.links for pair in ((0, 1), (1, 2), (0, 17))) == (name == "hand")
