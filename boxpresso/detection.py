@@ -52,6 +52,11 @@ __all__ = [
 Numpy = np.ndarray[Any, Any]
 Labels = Union[Mapping[int, str], Sequence[str], FilePath, None]
 ROWS = (*Ssd.TYPES, *Yolo.TYPES)
+UNSOUND: Any = {
+    "invalid": "ignore",
+    "over": "ignore",
+    "divide": "ignore",
+}  # what `checked` says of weights that are no good
 
 
 class Detector:
@@ -193,7 +198,7 @@ class Detector:
             raise BoxpressoError(f"{os.fspath(picture)} holds several pictures: for detections in detector.each(...)")
         settings = self.changed(threshold, overlap)
         array = as_pixels(picture)
-        with self.pool.borrow() as decoder:
+        with self.pool.borrow() as decoder, np.errstate(**UNSOUND):
             detections = decoder.detect(array, settings)
         return self._finish(detections, array, picture, classes)
 
@@ -212,7 +217,7 @@ class Detector:
         arrays = [as_pixels(picture) for picture in pictures]
         if not arrays:
             return []
-        with self.pool.borrow() as decoder:
+        with self.pool.borrow() as decoder, np.errstate(**UNSOUND):
             results = decoder.batch(arrays, settings)
         triples = zip(results, arrays, pictures, strict=True)
         return [self._finish(detections, array, picture, classes) for detections, array, picture in triples]

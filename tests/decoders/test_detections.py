@@ -26,6 +26,7 @@ from boxpresso.drawing import colour, draw_detections
 from boxpresso.evaluation import evaluate
 from boxpresso.image import read_image
 from boxpresso.proto import parse_net
+from boxpresso.proto.errors import BoxpressoWarning
 
 
 def three(**more) -> Detections:
@@ -276,6 +277,17 @@ def test_a_batch_is_as_one_by_one():
     assert [detections.boxes.tolist() for detections in together] == [detector(one).boxes.tolist() for one in pictures]
     assert [len(detections) for detections in together] == [1, 1, 0, 1]
     assert detector.batch([]) == []
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, 3e38])
+def test_outputs_that_are_no_numbers_are_told_once(wrong):
+    """By what `Detector` says of them, and by nothing that numpy says."""
+    detector = Detector(net_of({"boxes": (1, 4420, 4), "scores": (1, 4420, 2)}, (240, 320), last="Softmax"))
+    values = {"boxes": np.full((1, 4420, 4), wrong, np.float32), "scores": np.tile(np.float32([0, 1]), (1, 4420, 1))}
+    detector.decoder.run = lambda inputs, settings: values
+    with pytest.warns(BoxpressoWarning, match="have no finite box and are left out: are the weights sound") as told:
+        assert len(detector(np.zeros((9, 9, 3), np.uint8))) == 0
+    assert len(told) == 1
 
 
 def test_settings_in_place_of_the_decoders_own():
