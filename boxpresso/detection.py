@@ -52,6 +52,11 @@ __all__ = [
 Numpy = np.ndarray[Any, Any]
 Labels = Union[Mapping[int, str], Sequence[str], FilePath, None]
 ROWS = (*Ssd.TYPES, *Yolo.TYPES)
+UNSOUND: Any = {
+    "invalid": "ignore",
+    "over": "ignore",
+    "divide": "ignore",
+}  # what `checked` says of weights that are no good
 
 
 class Detector:
@@ -167,7 +172,7 @@ class Detector:
         *,
         threshold: float | None = None,
         overlap: float | None = None,
-        classes: Sequence[int | str] | None = None,
+        classes: Sequence[int | str] | int | str | None = None,
         **misspelt: NoReturn,
     ) -> Detections:
         """The detections of a picture, best first. It may be called in several threads at once.
@@ -179,7 +184,7 @@ class Detector:
         threshold, overlap
             In place of the settings', for this call.
         classes
-            Only these, by class_id or class_name.
+            Only these, or this one, by class_id or class_name.
 
         Raises
         ------
@@ -193,7 +198,7 @@ class Detector:
             raise BoxpressoError(f"{os.fspath(picture)} holds several pictures: for detections in detector.each(...)")
         settings = self.changed(threshold, overlap)
         array = as_pixels(picture)
-        with self.pool.borrow() as decoder:
+        with self.pool.borrow() as decoder, np.errstate(**UNSOUND):
             detections = decoder.detect(array, settings)
         return self._finish(detections, array, picture, classes)
 
@@ -203,7 +208,7 @@ class Detector:
         *,
         threshold: float | None = None,
         overlap: float | None = None,
-        classes: Sequence[int | str] | None = None,
+        classes: Sequence[int | str] | int | str | None = None,
         **misspelt: NoReturn,
     ) -> list[Detections]:
         """The detections of several pictures, in one pass of the net where it takes them so; see `__call__`."""
@@ -212,7 +217,7 @@ class Detector:
         arrays = [as_pixels(picture) for picture in pictures]
         if not arrays:
             return []
-        with self.pool.borrow() as decoder:
+        with self.pool.borrow() as decoder, np.errstate(**UNSOUND):
             results = decoder.batch(arrays, settings)
         triples = zip(results, arrays, pictures, strict=True)
         return [self._finish(detections, array, picture, classes) for detections, array, picture in triples]
@@ -225,7 +230,7 @@ class Detector:
         every: int = 1,
         threshold: float | None = None,
         overlap: float | None = None,
-        classes: Sequence[int | str] | None = None,
+        classes: Sequence[int | str] | int | str | None = None,
         **misspelt: NoReturn,
     ) -> Iterator[Detections]:
         """The detections of many pictures, one after another, in memory that does not grow.
@@ -271,7 +276,7 @@ class Detector:
         return self.settings.given(threshold=threshold, overlap=overlap)
 
     def _finish(
-        self, detections: Detections, pixels: Numpy, picture: ImageLike, classes: Sequence[int | str] | None
+        self, detections: Detections, pixels: Numpy, picture: ImageLike, classes: Sequence[int | str] | int | str | None
     ) -> Detections:
         """Checked detections of the classes, with the picture that they are of."""
         original = pixels if hasattr(picture, "read") else picture  # a file has been read to its end
@@ -351,7 +356,7 @@ def names_of(labels: Labels, classes: int | None = None) -> dict[int, str]:
         return read_labels(labels, classes)
     if isinstance(labels, Mapping):
         return {int(label): str(name) for label, name in labels.items()}
-    return {label: str(name) for label, name in enumerate(labels or ()) if name}
+    return {label: str(name) for label, name in enumerate(() if labels is None else labels) if name}
 
 
 def recognise(net: Net) -> Decoder | None:

@@ -239,8 +239,9 @@ def evaluate(
     Raises
     ------
     DataError
-        For rows of another shape, for numbers that are not finite, for lists of unequal length, and for `rotated` together
-        with `coco` or `last_inside`.
+        For rows of another shape, for what is no finite number, for labels that are not whole, for an `overlap` that is not
+        above 0 and at most 1 or an `area` that is no range, for lists of unequal length, and for `rotated` together with
+        `coco` or `last_inside`.
 
     Source
     ------
@@ -271,6 +272,10 @@ def evaluate(
         )
         raise DataError(message)
     average_precision(np.zeros(0), np.zeros(0), method)  # a wrong name is an error before the work
+    if not (isinstance(overlap, (int, float, np.number)) and 0 < overlap <= 1):
+        raise DataError(f"overlap must be a number above 0 and at most 1, got {overlap!r}")
+    if area is not None and not (np.shape(area) == (2,) and area[0] < area[1]):
+        raise DataError(f"area must be two numbers, (low, high), the first below the second; got {area!r}")
     if rotated and (last_inside or coco is not False):
         raise DataError("rotated boxes are compared by what they cover; last_inside and coco are for upright boxes")
     of_detections, of_truth = (corner_rows, true_corner_rows) if rotated else (detection_rows, truth_rows)
@@ -458,7 +463,10 @@ def numbered(picture: int, rows: list[Any], kind: str, numbers: int) -> np.ndarr
         wanted = (WORDS if numbers == 6 else ROTATED_WORDS)[kind]
         raise DataError(f"the {kind} of picture {picture} must be rows of {wanted}, one has {sizes.pop()} numbers")
     table = np.full((len(rows), 1 + numbers), picture, float)
-    table[:, 1:] = np.array(rows, float).reshape(-1, numbers)
+    try:
+        table[:, 1:] = np.array(rows, float).reshape(-1, numbers)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"the {kind} of picture {picture} must be rows of numbers: {error}") from None
     return table
 
 

@@ -81,7 +81,7 @@ def coverage(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def best(scores: np.ndarray, count: int = -1) -> np.ndarray:
-    """The indices of the highest scores (N,), highest first; of equal scores the lower index comes first.
+    """The indices of the highest scores (N,), highest first; of equal scores the lower index comes first, and NaN last.
 
     Parameters
     ----------
@@ -97,9 +97,10 @@ def best(scores: np.ndarray, count: int = -1) -> np.ndarray:
         return falling(scores).argsort(kind="stable")
     if count == 0:
         return np.zeros(0, np.intp)
-    least = np.partition(scores, len(scores) - count)[len(scores) - count]
-    candidates = np.flatnonzero(scores >= least)
-    return candidates[np.argsort(falling(scores[candidates]), kind="stable")][:count]
+    order = falling(scores)
+    last = np.partition(order, count - 1)[count - 1]  # NaN comes behind all numbers
+    candidates = np.flatnonzero(~(order > last))
+    return candidates[np.argsort(order[candidates], kind="stable")][:count]
 
 
 def falling(scores: np.ndarray) -> np.ndarray:

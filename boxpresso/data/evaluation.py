@@ -180,7 +180,7 @@ def curves(
 
     Raises
     ------
-    DataError: rows of another shape, or with numbers that are not finite.
+    DataError: rows of another shape, with numbers that are not finite, or labels that are not whole.
 
     Examples
     --------
@@ -198,6 +198,9 @@ def curves(
         bad = np.flatnonzero(~np.isfinite(rows).all(1))
         if len(bad):
             raise DataError(f"row {bad[0]} of the {kind} is not finite: {rows[bad[0]].tolist()}")
+        part = np.flatnonzero(rows[:, 1] != np.floor(rows[:, 1]))
+        if len(part):
+            raise DataError(f"row {part[0]} of the {kind} has the label {rows[part[0], 1]:g}, which is no whole number")
     detections = detections[np.argsort(-detections[:, 2], kind="stable")]
     other = np.zeros(len(detections), bool)  # of another size than is asked for
     if area is not None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import index
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,8 +14,20 @@ from ..data.inputs import Mean, Numpy, input_values, resize
 from ..device.functions import exp
 from ..layers.core import Layer
 from ..net import Net
-from ..proto.errors import LayerError, ModelError
+from ..proto.errors import BoxpressoError, LayerError, ModelError
 from .detections import Detections
+
+
+def two(value: Any) -> tuple[int, int]:
+    """A width and a height. Raises TypeError or ValueError for anything else."""
+    width, height = map(index, value)
+    return width, height
+
+
+PLAIN: Mapping[str, tuple[Callable[[Any], Any], str]] = {  # of settings: what makes Python's numbers of them, in words
+    "scale": (float, "a number"), "threshold": (float, "a number"), "overlap": (float, "a number"),
+    "anchors": (lambda values: tuple(map(float, values)), "numbers"), "size": (two, "two whole numbers, (width, height)"),
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -43,6 +56,17 @@ class Settings:
     threshold: float = 0.5
     overlap: float | None = None
     anchors: tuple[float, ...] | None = None
+
+    def __post_init__(self) -> None:
+        """Numbers become Python's own: decoders write them into prototxts. Raises BoxpressoError for what is none."""
+        for name, (plain, wanted) in PLAIN.items():
+            value = getattr(self, name)
+            if value is None:
+                continue
+            try:
+                object.__setattr__(self, name, plain(value))
+            except (TypeError, ValueError):
+                raise BoxpressoError(f"{name} must be {wanted}, got {value!r}") from None
 
     def given(self, **settings: Any) -> Settings:
         """These settings with those that are given, not None, in their place. A mean per channel follows `swap_rb`."""

@@ -302,10 +302,11 @@ class Detections(Sequence[Detection]):
         """The name of detection `i`'s class, or "label 3"."""
         return self.names.get(int(self.class_ids[i])) or f"label {self.class_ids[i]}"
 
-    def filter(self, score: float = 0.0, labels: Sequence[int | str] | None = None) -> Detections:
-        """The detections of at least this score, and of these classes, given by number or name."""
+    def filter(self, score: float = 0.0, labels: Sequence[int | str] | int | str | None = None) -> Detections:
+        """The detections of at least this score, and of these classes, or this one, given by number or name."""
         keep = self.scores >= np.float32(score)
         if labels is not None:
+            labels = [labels] if isinstance(labels, (int, str, np.integer)) else labels
             numbers = [n for n in set(self.class_ids.tolist()) if n in labels or self.names.get(n) in labels]
             keep &= np.isin(self.class_ids, np.array(numbers, np.int64))
         return self.take(keep)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,13 +13,14 @@ from ..data.inputs import Numpy, channels_of, resize
 from ..device.functions import log
 from ..layers.detection.suppress import suppress_boxes
 from ..net import Net
-from ..proto.errors import ModelError
+from ..proto.errors import BoxpressoWarning, ModelError
 from .base import Decoder, Settings, in_roles, shape_of
 from .detections import Detections
 
 FACTOR, SMALLEST = 0.709, 20  # of the pyramid: from a scale to the next, and the smallest face in pixels
 FIRST, SECOND = 0.6, 0.7  # the scores from which on the first two nets' windows go on; the third's is the threshold
 CHUNK = 64  # windows in a pass
+WIDEST = 16  # times the picture's longer side: a window that is larger is of weights that are no good
 
 
 class Mtcnn(Decoder):
@@ -94,6 +96,8 @@ class Mtcnn(Decoder):
         points = landmarks(values[by_width(values, 10)][good])
         points = boxes[:, None, :2] - 1 + points * size[:, None]
         boxes = moved(boxes, values[by_width(values, 4)][good])
+        fine = sound(boxes, image, points)
+        boxes, score, points = boxes[fine], score[fine], points[fine]
         stay = suppress_inner(boxes, score, 0.7 if settings.overlap is None else settings.overlap)
         boxes, score, points = boxes[stay], score[stay], points[stay]
         if self.fourth is not None and len(boxes):
@@ -131,6 +135,7 @@ class Mtcnn(Decoder):
     def look(self, net: Net, image: Numpy, boxes: Numpy, settings: Settings) -> tuple[dict[str, Numpy], Numpy]:
         """The outputs of R-Net or O-Net for the windows, and these."""
         side = shape_of(net, net.inputs[0])[-1]
+        boxes = boxes[sound(boxes, image)]
         boxes = boxes[(boxes[:, 2:] >= boxes[:, :2]).all(1)]
         crops = np.zeros((len(boxes), side, side, 3), np.float32)
         for crop, box in zip(crops, boxes):
@@ -244,6 +249,19 @@ def landmarks(values: Numpy) -> Numpy:
 def by_width(values: dict[str, Numpy], width: int) -> str:
     """The name of the output with so many channels."""
     return next(name for name, value in values.items() if value.shape[1] == width)
+
+
+def sound(boxes: Numpy, image: Numpy, points: Numpy | None = None) -> Numpy:
+    """Which windows, and points in them, are numbers and no larger than faces are; a warning says how many are not."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        far = np.abs(boxes[:, 2:] - boxes[:, :2]).max(1, initial=0)
+    fine = np.isfinite(boxes).all(1) & (far <= WIDEST * max(image.shape[:2]))
+    if points is not None:
+        fine &= np.isfinite(points).all((1, 2))
+    if not fine.all():
+        many = f"{(~fine).sum()} of {len(fine)} windows are far larger than the picture and are left out"
+        warnings.warn(f"{many}: are the weights sound?", BoxpressoWarning, stacklevel=2)
+    return np.asarray(fine)
 
 
 def window(image: Numpy, box: Numpy) -> Numpy:

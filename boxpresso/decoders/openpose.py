@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -12,7 +13,7 @@ from ..device.blas import gemm
 from ..device.functions import exp, length
 from ..device.host import Cpu, cpu
 from ..net import Net
-from ..proto.errors import ModelError
+from ..proto.errors import BoxpressoWarning, ModelError
 from .base import OneNet, Settings, picture_input, prepare, shape_of, single
 from .detections import Detections
 
@@ -23,6 +24,7 @@ PEAK, FIELD, SAMPLES, SHARE = (
     10,
     0.8,
 )  # least peak; least field at a sample; samples of a limb; share of good ones
+MOST_PAIRS = 2**22  # of peaks that limbs may join; more are of maps that are flat
 LEAST_PARTS, LEAST_SCORE = 4, 0.4  # of a person: how many points, and their mean score
 
 # Of each form: points, limbs as pairs of points, and where each limb's field begins, in channels of the output
@@ -137,6 +139,11 @@ class OpenPose(OneNet):
         if not self.fields:
             return self.highest(maps)
         peaks = [find_peaks(maps, k) for k in range(self.points)]
+        pairs = sum(len(peaks[a]) * len(peaks[b]) for a, b in self.limbs)
+        if pairs > MOST_PAIRS:
+            message = f"the heat maps have {sum(map(len, peaks))} peaks, of which no people can be made: are the weights sound?"
+            warnings.warn(message, BoxpressoWarning, stacklevel=2)
+            peaks = [each[:0] for each in peaks]
         people = assemble(peaks, maps, self.limbs, self.fields)
         marks = np.full((len(people), self.points, 2), np.nan)
         scores = np.zeros((len(people), self.points))
@@ -157,7 +164,7 @@ class OpenPose(OneNet):
         heat = np.stack([maps.large(k).ravel() for k in range(self.points)], 1)
         at, score = heat.argmax(0), heat.max(0)
         marks = np.stack([at % maps.width, at // maps.width], 1).astype(np.float64)
-        marks[score <= PEAK] = np.nan
+        marks[~(score > PEAK)] = np.nan
         if np.isnan(marks).all():
             return Detections.none(self.names, landmarks=np.zeros((0, self.points, 2)), links=self.limbs)
         box = np.concatenate([np.nanmin(marks, 0), np.nanmax(marks, 0)])[None]
@@ -230,22 +237,24 @@ def limbs_of(starts: Numpy, ends: Numpy, maps: Maps, channel: int) -> list[tuple
     if not len(starts) or not len(ends):
         return []
     field = np.stack([maps.large(channel), maps.large(channel + 1)], 2)
-    candidates = []
-    for i, a in enumerate(starts):
-        for j, b in enumerate(ends):
-            line = b[:2] - a[:2]
-            far = max(1e-3, float(length(line)))
-            steps = a[:2] + np.linspace(0, 1, SAMPLES)[:, None] * line
-            x, y = np.rint(steps).astype(int).T
-            along = (field[y, x] * (line / far)).sum(1)
-            score = float(along.mean()) + min(0.5 * maps.height / far - 1, 0)
-            if (along > FIELD).sum() > SHARE * SAMPLES and score > 0:
-                candidates.append((score, i, j))
+    candidates: list[tuple[float, int, int]] = []
+    for i, start in enumerate(starts[:, :2]):
+        lines = ends[:, :2] - start
+        far = np.maximum(length(lines), 1e-3)
+        steps = start + np.linspace(0, 1, SAMPLES)[:, None] * lines[:, None]
+        x, y = np.rint(steps).astype(int).transpose(2, 0, 1)
+        along = (field[y, x] * (lines / far[:, None])[:, None]).sum(2)
+        score = along.mean(1) + np.minimum(0.5 * maps.height / far - 1, 0)
+        good = np.flatnonzero(((along > FIELD).sum(1) > SHARE * SAMPLES) & (score > 0))
+        candidates += zip(score[good].tolist(), [i] * len(good), good.tolist())
     candidates.sort(key=lambda each: -each[0])
     result: list[tuple[int, int, float]] = []
-    for score, i, j in candidates:
-        if all(i != other and j != another for other, another, _ in result):
-            result.append((i, j, score))
+    started, ended = set(), set()
+    for value, i, j in candidates:
+        if i not in started and j not in ended:
+            result.append((i, j, value))
+            started.add(i)
+            ended.add(j)
     return result
 
 

@@ -232,11 +232,21 @@ def voc_xml(found: Rows, file: str, width: int, height: int, depth: int = 3) -> 
     add(root, segmented=0)
     for i in range(len(found)):
         x1, y1, x2, y2 = found.boxes[i].astype(np.float64)
-        left, right = (min(max(round(v), 1), width) for v in (x1 + 1, x2))
-        top, bottom = (min(max(round(v), 1), height) for v in (y1 + 1, y2))
+        left, right = pixels_of(x1, x2, width)
+        top, bottom = pixels_of(y1, y2, height)
         one = ElementTree.SubElement(root, "object")
         add(one, name=found.label(i), pose="Unspecified", truncated=0, difficult=0)
         add(one, confidence=f"{found.scores[i]:.6f}")
         add(ElementTree.SubElement(one, "bndbox"), xmin=left, ymin=top, xmax=right, ymax=bottom)
     ElementTree.indent(root)
     return ElementTree.tostring(root, encoding="unicode")
+
+
+def pixels_of(start: float, end: float, size: int) -> tuple[int, int]:
+    """The first and last pixel, counted from 1, of a side between two edges; one at least.
+
+    >>> pixels_of(0.0, 10.0, 20), pixels_of(3.6, 4.4, 20), pixels_of(30.0, 40.0, 20)
+    ((1, 10), (5, 5), (20, 20))
+    """
+    first, last = (min(max(round(v), 1), size) for v in (start + 1, end))
+    return first, max(first, last)

@@ -85,9 +85,7 @@ def numbers_of(options: dict[str, Any]) -> dict[str, Any]:
             raise BoxpressoError(
                 f"{name} must be a number, not a traced array: jit's static_argnames, or a partial, gives it"
             )
-        plain[name] = (
-            value.item() if isinstance(value, (np.generic, np.ndarray, jax.Array)) and value.ndim == 0 else value
-        )
+        plain[name] = value.tolist() if isinstance(value, (np.generic, np.ndarray, jax.Array)) else value
         if isinstance(plain[name], (list, tuple)):
             plain[name] = [each.item() if isinstance(each, np.generic) else each for each in plain[name]]
     return plain

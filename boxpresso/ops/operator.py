@@ -361,7 +361,9 @@ class Call:
     def describe(self) -> tuple[Plan, Any]:
         """The operator's Plan for these shapes and options, and the key of its layer in the cache."""
         plans: dict[Any, tuple[Plan, Any]] = local.__dict__.setdefault("plans", {})
-        options = tuple((name, tuple(v) if isinstance(v, list) else v) for name, v in self.options.items())
+        values = {name: v.item() if isinstance(v, np.generic) else v for name, v in self.options.items()}
+        # With types: 3.0 is equal to 3 and asks for another plan, which may be one that no layer takes.
+        options = tuple((name, type(v), tuple(v) if isinstance(v, list) else v) for name, v in values.items())
         try:
             return plans[self.op, options, self.last, self.shapes]
         except (KeyError, TypeError):  # TypeError: an option that cannot be part of a key
@@ -371,13 +373,13 @@ class Call:
             seen[0] = Shaped(tuple(self.arrays[0].shape[axis] for axis in TO_NCHW))
         name: str = self.op.__name__  # type: ignore[attr-defined]
         try:
-            plan = self.op.describe(**dict(zip(self.op.inputs, seen)), **self.options)
+            plan = self.op.describe(**dict(zip(self.op.inputs, seen)), **values)
         except BoxpressoError as error:
             raise LayerError(f"{name}: {error}") from None
         try:
             param = LayerParameter(name=name, type=plan.type, **plan.parameter)
         except (TypeError, ValueError) as error:  # of protobuf, for a number that is too large or below 0
-            raise LayerError(f"{name}: {wrong_field(plan, self.options) or error}") from None
+            raise LayerError(f"{name}: {wrong_field(plan, values) or error}") from None
         channels = self.arrays[0].shape[-1 if self.last else 1 :][:1]
         key = param.SerializeToString(deterministic=True), tuple(sorted(plan.attributes.items())), channels
         if len(plans) >= PLANS:

@@ -12,7 +12,7 @@ from ..device.kernel import real_of
 from ..layers.regions.levels import levels_of, put_rows, scale_of, take_rows
 from ..proto.errors import BoxpressoError
 from . import arrays
-from .parameters import Two, number
+from .parameters import Two, number, pair
 from .regions import roi_align
 
 
@@ -130,7 +130,8 @@ def chosen(
     """The regions (K, 5) on the host, the level of each, and the arguments of roi_align for each level."""
     if not isinstance(features, (list, tuple)) or not features:
         raise BoxpressoError(f"features must be a list of at least one level, got {type(features).__name__}")
-    number(canonical_level, "canonical_level")
+    if not np.isfinite(number(canonical_level, "canonical_level")):
+        raise BoxpressoError(f"canonical_level must be finite, got {canonical_level!r}")
     if not 0 < number(canonical_scale, "canonical_scale") < np.inf:
         raise BoxpressoError(f"canonical_scale must be above 0, got {canonical_scale!r}")
     scales = spatial_scales
@@ -140,7 +141,9 @@ def chosen(
     if scales is None:
         if image_size is None:
             raise BoxpressoError("give spatial_scales, or image_size to take them from")
-        image = (image_size, image_size) if isinstance(image_size, int) else image_size
+        image = pair(image_size, "image_size")
+        if min(image) < 1:
+            raise BoxpressoError(f"image_size must be above 0, got {image_size!r}")
         axes = slice(1, 3) if layout == "NHWC" else slice(2, 4)
         scales = [scale_of(tuple(x.shape)[axes], image) for x in features]
     falling = all(0 < b < a < np.inf for a, b in pairwise(scales)) and 0 < scales[0] < np.inf

@@ -20,7 +20,15 @@ from .parameters import Two, number, pair
 
 def text_of(**settings: Any) -> dict[str, Any]:
     """The parameter of a layer that reads its settings from a param_str."""
-    return {"python_param": {"param_str": repr(settings)}}
+    parts = (f"{name!r}: {written(value)}" for name, value in settings.items())
+    return {"python_param": {"param_str": f"{{{', '.join(parts)}}}"}}
+
+
+def written(value: Any) -> str:
+    """A value as a param_str has it; Python has no words for NaN and infinity, YAML has."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return ".nan" if math.isnan(value) else ".inf" if value > 0 else "-.inf"
+    return repr(value)
 
 
 @operator("x", "boxes", "box_indices", constant=("box_indices",))

@@ -54,10 +54,12 @@ def soft_nms(
     if method not in ("linear", "gaussian", "naive"):
         raise BoxpressoError(f"method must be 'linear', 'gaussian' or 'naive', got {method!r}")
     check_rule(offset, sigma, min_score)
-    iou_threshold = number(iou_threshold, "iou_threshold")
+    iou_threshold, min_score = number(iou_threshold, "iou_threshold"), number(min_score, "min_score")
     device, rows, values, labels = taken(boxes, scores, idxs)
     order = np.argsort(labels, kind="stable")
-    starts = np.append(np.flatnonzero(np.diff(labels[order], prepend=np.nan)), len(order)).astype(np.int32)
+    groups = labels[order]
+    first = np.append(True, groups[1:] != groups[:-1])[: len(groups)]
+    starts = np.append(np.flatnonzero(first), len(order)).astype(np.int32)
     stay, left = soft_suppress(
         device, rows[order], values[order], starts, method=method, threshold=iou_threshold, sigma=sigma, least=min_score,
         last=offset,

@@ -177,6 +177,16 @@ def test_what_is_wrong_is_said():
         evaluate([[]], [[(1, 0, 0, 1)]])
     with pytest.raises(DataError, match="row 0 of the detections is not finite"):
         evaluate([[(1, math.nan, 0, 0, 1, 1)]], [[]])
+    with pytest.raises(DataError, match=r"row 1 of the truth has the label 1\.5, which is no whole number"):
+        evaluate([[]], [[(1, 0, 0, 4, 4), (1.5, 0, 0, 4, 4)]])
+    with pytest.raises(DataError, match=r"detections of picture 0 must be rows of numbers: .*'cat'"):
+        evaluate([[("cat", 0.5, 0, 0, 1, 1)]], [[]])
+    for overlap in (0, 1.5, math.nan, "half"):
+        with pytest.raises(DataError, match=f"overlap must be a number above 0 and at most 1, got '?{overlap}"):
+            evaluate([[]], [[]], overlap=overlap)
+    for area in ((5,), (9, 4), 5):
+        with pytest.raises(DataError, match="area must be two numbers"):
+            evaluate([[]], [[]], area=area)
     with pytest.raises(DataError, match="no curve to draw"):
         evaluate([[]], [[]]).draw("x.png")
 

@@ -26,6 +26,7 @@ from boxpresso.drawing import colour, draw_detections
 from boxpresso.evaluation import evaluate
 from boxpresso.image import read_image
 from boxpresso.proto import parse_net
+from boxpresso.proto.errors import BoxpressoWarning
 
 
 def three(**more) -> Detections:
@@ -71,6 +72,7 @@ def test_indexing_filtering_joining():
     assert len(detections.filter(0.6)) == 2
     assert detections.filter(labels=["cat"]).labels.tolist() == [1, 1]
     assert detections.filter(labels=[2]).labels.tolist() == [2]
+    assert [detections.filter(labels=one).labels.tolist() for one in ("cat", 2, np.int64(1))] == [[1, 1], [2], [1, 1]]
     both = Detections.concatenate([detections, detections[:1], Detections.none()])
     assert (len(both), both.landmarks.shape) == (4, (4, 5, 2))
     with pytest.raises(BoxpressoError, match="some of the detections have landmarks"):
@@ -125,6 +127,8 @@ def test_saving():
     text = ElementTree.fromstring(voc_xml(detections, "x/a<b.jpg", 5, 4))
     assert [e.text for e in text.find("object/bndbox")] == ["3", "2", "4", "3"]
     assert (text.findtext("filename"), text.findtext("object/name")) == ("a<b.jpg", "label 7")
+    thin = ElementTree.fromstring(voc_xml(Detections([[3.6, 0, 4.4, 4]], [0.5], [1]), "a.jpg", 9, 4))
+    assert [e.text for e in thin.find("object/bndbox")] == ["5", "1", "5", "4"]  # a pixel wide, not -1
 
 
 def test_one_vocabulary_and_its_older_names():
@@ -263,6 +267,7 @@ def test_labels_of_detect():
     assert detect(net, picture())[0].label == 1
     assert detect(net, picture(), labels={1: "cell"})[0].label == "cell"
     assert detect(net, picture(), labels=["none", "cell"])[0].label == "cell"
+    assert detect(net, picture(), labels=np.array(["none", "cell"]))[0].label == "cell"
 
 
 def test_a_batch_is_as_one_by_one():
@@ -272,6 +277,17 @@ def test_a_batch_is_as_one_by_one():
     assert [detections.boxes.tolist() for detections in together] == [detector(one).boxes.tolist() for one in pictures]
     assert [len(detections) for detections in together] == [1, 1, 0, 1]
     assert detector.batch([]) == []
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, 3e38])
+def test_outputs_that_are_no_numbers_are_told_once(wrong):
+    """By what `Detector` says of them, and by nothing that numpy says."""
+    detector = Detector(net_of({"boxes": (1, 4420, 4), "scores": (1, 4420, 2)}, (240, 320), last="Softmax"))
+    values = {"boxes": np.full((1, 4420, 4), wrong, np.float32), "scores": np.tile(np.float32([0, 1]), (1, 4420, 1))}
+    detector.decoder.run = lambda inputs, settings: values
+    with pytest.warns(BoxpressoWarning, match="have no finite box and are left out: are the weights sound") as told:
+        assert len(detector(np.zeros((9, 9, 3), np.uint8))) == 0
+    assert len(told) == 1
 
 
 def test_settings_in_place_of_the_decoders_own():

@@ -11,8 +11,10 @@ from decoder_nets import overlap_of, same, suppressed
 from PIL import Image, ImageDraw, ImageFont
 from shared import need
 
-from boxpresso import Detector
+from boxpresso import Detector, Net
 from boxpresso.image import read_image, resize
+from boxpresso.proto import parse_net
+from boxpresso.proto.errors import BoxpressoWarning
 
 MTCNN, FAST, PCN = "models/mtcnn_kpzhang", "models/mtcnn_imistyrain/fast", "models/pcn"
 
@@ -107,6 +109,23 @@ def test_mtcnn_is_the_authors_program():
     assert len(wanted) >= 6
     boxes = [[b[0] - 1, b[1] - 1, b[2], b[3]] for b, *_ in wanted]
     same(detections, boxes, [s for _, s, _ in wanted], [m for *_, m in wanted], tolerance=5e-4)
+
+
+def test_windows_of_weights_that_are_no_good_are_left_out():
+    """Offsets of a million sides: the pixels of such a window would take terabytes."""
+    random, nets = np.random.default_rng(0), []
+    for side, widths in ((12, (2, 4)), (24, (2, 4)), (48, (2, 4, 10))):
+        text = f'layer {{ name: "in" type: "Input" top: "data" input_param {{ shape {{ dim: [1, 3, {side}, {side}] }} }} }}'
+        for width in widths:
+            own = f"convolution_param {{ num_output: {width} kernel_size: {side} stride: 2 }}"
+            text += f'layer {{ name: "c{width}" type: "Convolution" bottom: "data" top: "c{width}" {own} }}'
+        net = Net(parse_net(text + 'layer { name: "prob" type: "Softmax" bottom: "c2" top: "prob" }'), device="cpu")
+        net.params["c2"][0].data[...] = random.normal(size=net.params["c2"][0].shape) * 0.05
+        net.params["c4"][1].data[...] = (-1e6, -1e6, 1e6, 1e6)
+        nets.append(net)
+    with pytest.warns(BoxpressoWarning, match="far larger than the picture"):
+        found = Detector(nets, decoder="mtcnn")(random.integers(0, 256, (60, 80, 3)).astype(np.uint8))
+    assert len(found) == 0
 
 
 @pytest.mark.parametrize(("folder", "columns"), [(MTCNN, True), (FAST, False)])

@@ -9,9 +9,10 @@ import pytest
 from decoder_nets import HIGH, WIDE, logistic, net_of, numbers, overlap_of, read, same, suppressed
 from tiny_ssd import picture, tiny_net
 
-from boxpresso import Detector, ModelError, Net
+from boxpresso import BoxpressoError, Detector, ModelError, Net
 from boxpresso.decoders import recognise
 from boxpresso.proto import parse_net
+from boxpresso.proto.errors import BoxpressoWarning
 
 
 def test_retinaface():
@@ -160,6 +161,19 @@ def test_yolo_version_2_and_its_anchors():
     x, y = (3 + logistic(n[0])) * WIDE / 6, (2 + logistic(n[1])) * HIGH / 4
     half = np.array([w * math.exp(n[2]) * WIDE / 6, h * math.exp(n[3]) * HIGH / 4]) / 2
     np.testing.assert_allclose(more.boxes[0], [x - half[0], y - half[1], x + half[0], y + half[1]], rtol=1e-4)
+    numpys = Detector(net, threshold=np.float32(0.5), overlap=np.float64(0.45), anchors=np.linspace(1, 5, 10)).settings
+    assert {type(value) for value in (numpys.threshold, numpys.overlap, *numpys.anchors)} == {float}
+    read(net, values, "yolo_maps", threshold=np.float32(0.5), anchors=np.linspace(1, 5, 10))
+    for name, wrong in (
+        ("threshold", "high"),
+        ("size", "96x64"),
+        ("size", 96),
+        ("size", (9.5, 9)),
+        ("anchors", (1, "a")),
+    ):
+        with pytest.raises(BoxpressoError, match=f"{name} must be .*number.*, got"):
+            Detector(net, **{name: wrong})
+    assert Detector(net, size=np.array([192, 128])).settings.size == (192, 128)
     with pytest.raises(ModelError, match="need 10 numbers as anchors, got 6"):
         read(net, values, "yolo_maps", anchors=(1, 2, 3, 4, 5, 6))
     odd = net_of({f"m{i}": (1, 21, 8 // 2**i, 8 // 2**i) for i in range(4)}, (64, 64), last="Convolution")
@@ -298,6 +312,8 @@ def test_openpose_finds_two_people(channels):
     assert (detections.landmark_scores >= 0).all()
     empty = np.zeros((1, channels, 24, 36), np.float32)
     assert len(read(net, {"net_output": empty}, "openpose")[1]) == 0
+    with pytest.warns(BoxpressoWarning, match=r"have \d+ peaks, of which no people can be made"):
+        assert len(read(net, {"net_output": empty + 1}, "openpose")[1]) == 0  # each pixel is a peak of its flat map
 
 
 @pytest.mark.later(but=1)
@@ -313,4 +329,5 @@ def test_openpose_of_a_face_and_of_a_hand(channels, count, name):
     np.testing.assert_allclose(detections.landmarks[0, :-1], wanted, atol=6)
     assert np.isnan(detections.landmarks[0, -1]).all()
     assert len(read(net, {"net_output": maps * 0}, "openpose")[1]) == 0
+    assert len(read(net, {"net_output": maps * np.nan}, "openpose")[1]) == 0
     assert all(pair in detections.links for pair in ((0, 1), (1, 2), (0, 17))) == (name == "hand")

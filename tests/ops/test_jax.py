@@ -183,6 +183,12 @@ def test_lists_of_boxes_and_nothing():
     assert not jax.grad(lambda x: ours.roi_align(x, jnp.zeros((0, 5)), 3).sum())(x).any()
 
 
+def test_options_of_numpy_are_plain_numbers():
+    x, rois = X.astype(np.float32), ROIS.astype(np.float32)
+    pooled = ours.roi_align(x, rois, np.array([3, 2]), np.float32(0.5), np.int64(2))
+    np.testing.assert_array_equal(pooled, ops.roi_align(x, rois, (3, 2), 0.5, 2))
+
+
 def test_suppression_of_a_fixed_size():
     rng = np.random.default_rng(2)
     low = rng.uniform(0, 20, (30, 2))

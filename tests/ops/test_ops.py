@@ -475,6 +475,44 @@ def test_errors(call, message):
         call()
 
 
+WIDE = np.ones((2, 9, 24, 28))  # masks for carafe's kernels of 3 x 3
+
+
+def test_options_of_numpy_are_pythons():
+    """A layer reads them from a text, which numpy's own would not fit into."""
+    three, one = np.int64(3), np.int32(1)
+    assert np.array_equal(ops.carafe(X, WIDE, three, one), ops.carafe(X, WIDE, 3, 1))
+    assert np.array_equal(ops.correlation(X, X, one, three), ops.correlation(X, X, 1, 3))
+    assert np.array_equal(ops.corner_pool(X, np.str_("top")), ops.corner_pool(X, "top"))
+    assert np.array_equal(ops.roi_pool(X, ROIS, 2, mmcv=np.True_), ops.roi_pool(X, ROIS, 2, mmcv=True))
+
+
+def test_an_option_that_is_refused_spoils_no_call_that_follows():
+    """3.0 is equal to 3, and no size of a kernel: a plan that is kept for the one is none for the other."""
+    ops.forget()
+    with pytest.raises(BoxpressoError, match="kernel_size must be odd"):
+        ops.carafe(X, WIDE, 3.0, 1, 2)
+    assert ops.carafe(X, WIDE, 3, 1, 2).shape == (2, 5, 24, 28)
+
+
+@pytest.mark.parametrize("outside", [np.nan, np.inf, -np.inf])
+def test_what_lies_outside_may_be_no_number(outside):
+    crop = ops.crop_and_resize(np.ones((1, 1, 3, 3)), np.array([[0.0, 0, 2, 1]]), np.zeros(1), 2, "bilinear", outside)
+    np.testing.assert_array_equal(crop[0, 0], [[1, 1], [outside, outside]])
+
+
+def test_levels_of_an_image_of_any_number():
+    maps, boxes = [X, X[:, :, ::2, ::2]], np.array([[0.0, 2, 3, 19, 17]])
+    pooled = ops.multi_scale_roi_align(maps, boxes, 2, image_size=24)
+    for size in (np.int64(24), np.array([24, 24])):
+        assert np.array_equal(ops.multi_scale_roi_align(maps, boxes, 2, image_size=size), pooled)
+    for wrong in ((0, 24), "24", 24.5):
+        with pytest.raises(BoxpressoError, match="image_size must be"):
+            ops.multi_scale_roi_align(maps, boxes, 2, image_size=wrong)
+    with pytest.raises(BoxpressoError, match="canonical_level must be finite"):
+        ops.multi_scale_roi_align(maps, boxes, 2, image_size=24, canonical_level=np.nan)
+
+
 def test_permute_that_changes_nothing_is_a_copy():
     made = ops.permute(X, (0, 1, 2, 3))
     assert np.array_equal(made, X)

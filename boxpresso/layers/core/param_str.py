@@ -10,6 +10,7 @@ border:                                     - 352
 from __future__ import annotations
 
 import ast
+import math
 import re
 import warnings
 from collections import deque
@@ -25,7 +26,8 @@ TOKEN = re.compile(  # a tag, a sign, a quoted word, a bare one
 LINE = re.compile(r"""( *)('[^']*'\s*|"[^"]*"\s*|[^\s'"{[(#:-][^:#]*|-[^\s:][^:#]*):(?:\s+(.*)|$)""")
 MOST = 2**20  # letters
 WORDS = {
-    "true": True, "yes": True, "on": True, "false": False, "no": False, "off": False, "null": None, "none": None, "~": None
+    "true": True, "yes": True, "on": True, "false": False, "no": False, "off": False, "null": None, "none": None, "~": None,
+    ".nan": math.nan, ".inf": math.inf, "+.inf": math.inf, "-.inf": -math.inf,
 }  # fmt: skip
 
 
@@ -211,7 +213,8 @@ def scalar(word: str, words: dict[str, Any] = WORDS) -> Any:
 def settings(layer: Layer, defaults: dict[str, Any]) -> dict[str, Any]:
     """The defaults, with what the layer's `python_param { param_str }` says of them; names are compared without case.
 
-    Warns of names that are not among the defaults. Raises LayerError, which names the layer, for a text that cannot be read.
+    Warns of names that are not among the defaults. Raises LayerError, which names the layer, for a text that cannot be read,
+    and for a value of another kind than the default's; a number may be in quotes.
     """
     text = layer.param.python_param.param_str
     try:
@@ -223,6 +226,11 @@ def settings(layer: Layer, defaults: dict[str, Any]) -> dict[str, Any]:
     for name, value in values.items():
         known = str(name).lower()
         if known in defaults:
+            wanted = kind_of(defaults[known])
+            if wanted == NUMBER and isinstance(value, str):
+                value = scalar(value)  # one in quotes
+            fits = not wanted or kind_of(value) in (wanted, ACCEPTED.get(wanted))
+            layer.need(fits, f"{known} must be {wanted}, got {value!r}")
             result[known] = value
         else:
             warnings.warn(
@@ -231,6 +239,24 @@ def settings(layer: Layer, defaults: dict[str, Any]) -> dict[str, Any]:
                 stacklevel=2,
             )
     return result
+
+
+NUMBER, NUMBERS, WORD = "a number", "a list of numbers", "a word"
+ACCEPTED = {NUMBERS: NUMBER}  # one number may stand for a list; whether it does, the layer says
+
+
+def kind_of(value: Any) -> str:
+    """What a setting is, where a layer need not say it itself: of other values it knows what may be in their place.
+
+    >>> kind_of(16), kind_of((0.5, 1)), kind_of(True), kind_of("bilinear"), kind_of([[1]]), kind_of(())
+    ('a number', 'a list of numbers', 'a number', 'a word', '', '')
+    """
+    if isinstance(value, (int, float)):
+        return NUMBER
+    if isinstance(value, str):
+        return WORD
+    listed = isinstance(value, (list, tuple)) and len(value) > 0
+    return NUMBERS if listed and all(isinstance(each, (int, float)) for each in value) else ""
 
 
 def given_names(layer: Layer) -> set[str]:

@@ -39,7 +39,15 @@ class AnchorTargets(Layer):
         self.need(
             weight < 0 or 0 < weight < 1, f"rpn_positive_weight must be negative or between 0 and 1, got {weight}"
         )
-        self.need(s["rpn_batchsize"] > 0, f"rpn_batchsize must be at least 1, got {s['rpn_batchsize']}")
+        share, size = s["rpn_fg_fraction"], s["rpn_batchsize"]
+        self.need(
+            isinstance(size, (int, float)) and size > 0 and float(size).is_integer(),
+            f"rpn_batchsize must be a whole number from 1, got {size!r}",
+        )
+        s["rpn_batchsize"] = int(size)
+        self.need(
+            isinstance(share, (int, float)) and 0 <= share <= 1, f"rpn_fg_fraction must be from 0 to 1, got {share!r}"
+        )
         self.make_anchors(bottom)
 
     def make_anchors(self, bottom: list[Blob]) -> None:

@@ -67,8 +67,8 @@ class AnchorTarget(AnchorTargets, type="AnchorTarget", param="python_param", bot
     ------
     LayerError
         For more than one image, scores whose channels are not 2 A, true boxes that are not (G, 5), an im_info with
-        fewer than two numbers, an `rpn_positive_weight` that is 0 or is 1 or more, an `rpn_batchsize` below 1, or a
-        `param_str` that cannot be read.
+        fewer than two numbers, an `rpn_positive_weight` that is 0 or is 1 or more, an `rpn_batchsize` below 1, an
+        `rpn_fg_fraction` that is not from 0 to 1, or a `param_str` that cannot be read.
 
     Source
     ------
@@ -253,6 +253,8 @@ class FPNAnchorTarget(
         self.strides = pyramid.strides(self, s, self.levels)
         if s["allowed_border"] is None:
             s["allowed_border"] = 0 if self.module else 1000
+        border = s["allowed_border"]
+        self.need(isinstance(border, (int, float)), f"allowed_border must be a number, got {border!r}")
         count = bottom[0].shape[1] // 2 if len(bottom[0].shape) > 1 else 0
         self.of_levels = pyramid.level_anchors(self.strides, s, self.module, count)
 

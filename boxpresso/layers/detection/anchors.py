@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
+from math import inf, isfinite
 from typing import Any
 
 import numpy as np
 
 from ...proto.errors import BoxpressoWarning
 from ..core import Layer
+from ..core.param_str import NUMBERS, kind_of
 from .rcnn import Boxes
 
 RON_RATIOS = (0.333, 0.5, 1, 2, 3)  # of RON's configuration
@@ -19,6 +21,18 @@ RATIOS = ((0.5, 1, 2), (0.2, 0.5, 1, 2, 3, 5, 7, 10), (0.5, 1, 2, 3, 5, 7, 10))
 def away(x: np.ndarray) -> np.ndarray:
     """Rounded as C's round does: halves away from zero."""
     return np.floor(x + 0.5)
+
+
+def check_lists(layer: Layer, settings: Mapping[str, Any]) -> None:
+    """Raises LayerError for lists of scales, ratios or angles, where there are such, that make no anchors."""
+    for name in ("scales", "ratios", "angles", "anchor_scales", "anchor_ratios"):
+        values = settings.get(name)
+        if values is not None:
+            finite = kind_of(values) == NUMBERS and all(map(isfinite, values))
+            layer.need(
+                finite and (name == "angles" or min(values) > 0),
+                f"{name} must be a list of numbers{'' if name == 'angles' else ' above 0'}, got {values!r}",
+            )
 
 
 def choose_anchors(
@@ -40,15 +54,20 @@ def choose_anchors(
     Parameters
     ----------
     settings
-        With base_size, ratios, scales and angles.
+        With base_size, ratios, scales and angles, and perhaps feat_stride.
     explicit
         The names of settings that the prototxt gives.
 
     Raises
     ------
     LayerError
-        For anchors of the wrong kind or number, or a count that no scales or angles make.
+        For settings that are no numbers above 0, or no lists of them, for anchors of the wrong kind or number, or a count
+        that no scales or angles make.
     """
+    check_lists(layer, settings)
+    for name in ("feat_stride", "base_size"):
+        value = settings.get(name, 1)
+        layer.need(isinstance(value, (int, float)) and 0 < value < inf, f"{name} must be above 0, got {value!r}")
     if layer.given_anchors is not None:
         rows = layer.given_anchors
         layer.need(

@@ -7,7 +7,7 @@ import numpy as np
 from ...device import Blob
 from ...device.functions import log
 from ..core import Trait
-from ..core.param_str import settings
+from ..core.param_str import NUMBERS, kind_of, settings
 from . import fields
 from .field_regions import FieldRegions
 
@@ -91,9 +91,13 @@ class BoxOutput(
         self.need(s["nms_type"] == "IOU", f"nms_type must be IOU here, got {s['nms_type']!r}")
         for name in lists:
             self.need(
-                len(s[name]) == len(bottom) and min(s[name]) > 0,
-                f"{name} must be one number above 0 for each of {len(bottom)} bottoms, got {list(s[name])}",
+                kind_of(s[name]) == NUMBERS
+                and len(s[name]) == len(bottom)
+                and 0 < min(s[name]) <= max(s[name]) < np.inf,
+                f"{name} must be one number above 0 for each of {len(bottom)} bottoms, got {s[name]!r}",
             )
+        limits = s["max_nms_num"], s["max_post_nms_num"]
+        self.need(np.isfinite(limits).all(), f"max_nms_num and max_post_nms_num must be finite, got {limits}")
         self.need(s["field_whr"] > 1 and s["field_xyr"] > 0, "field_whr must be above 1 and field_xyr above 0")
         self.restored = fields.Deviation(self)
         self.deviation = self.restored.mean, self.restored.std

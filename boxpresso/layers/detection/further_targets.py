@@ -186,7 +186,7 @@ class ViewpointProposalTarget(
         self.no_gradient = True
         self.read_settings()
         self.bins = self.settings["viewp_bins"]
-        self.need(isinstance(self.bins, int) and self.bins > 0, f"viewp_bins must be above 0, got {self.bins!r}")
+        self.need(type(self.bins) is int and self.bins > 0, f"viewp_bins must be above 0, got {self.bins!r}")
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         for i, columns, subject in ((0, 5, "the regions"), (1, 6, "the true boxes")):
@@ -216,10 +216,9 @@ class ViewpointProposalTarget(
         left = ignored <= s["dontcare_overlap"]
         objects = np.flatnonzero(known >= s["fg_thresh"])
         others = np.flatnonzero((known < s["bg_thresh_hi"]) & (known >= s["bg_thresh_lo"]) & left)
-        whole = np.inf if s["batch_size"] == -1 else s["batch_size"]
-        count = int(min(np.round(s["fg_fraction"] * whole), len(objects)))
+        count = self.drawn_of(len(objects), s["fg_fraction"], self.whole)
         objects = draws.choice(objects, size=count, replace=False) if len(objects) else objects
-        rest = int(min(whole - count, len(others)))
+        rest = int(min(self.whole - count, len(others)))
         others = draws.choice(others, size=rest, replace=False) if len(others) else others
         chosen = np.append(objects, others)
         return chosen, matched[chosen], count
@@ -284,7 +283,7 @@ class CropAngles(Layer, type="CropAngles", param="python_param", bottoms=2, tops
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.bins = settings(self, {"viewp_bins": 8})["viewp_bins"]
-        self.need(isinstance(self.bins, int) and self.bins > 0, f"viewp_bins must be above 0, got {self.bins!r}")
+        self.need(type(self.bins) is int and self.bins > 0, f"viewp_bins must be above 0, got {self.bins!r}")
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         a, b = (blob.shape for blob in bottom)
@@ -380,9 +379,7 @@ class MaskProposalTarget(
         self.no_gradient = True
         self.read_settings()
         self.side = self.settings["out_size"]
-        self.need(
-            isinstance(self.side, int) and self.side > 0, f"param_str must give out_size, above 0; got {self.side!r}"
-        )
+        self.need(type(self.side) is int and self.side > 0, f"param_str must give out_size, above 0; got {self.side!r}")
         self.need(self.settings["batch_size"] > 0, "batch_size must be above 0")
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:

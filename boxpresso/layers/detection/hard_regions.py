@@ -85,7 +85,9 @@ class HardRegions(
             len(bottom) in (4, 7) and len(top) == len(bottom) - 2,
             f"has {len(bottom)} bottoms and {len(top)} tops; it takes 4 and 2, or 7 and 5",
         )
-        self.need(self.settings["batch_size"] > 0, f"batch_size must be above 0, got {self.settings['batch_size']}")
+        size = self.settings["batch_size"]
+        self.need(float(size).is_integer() and size > 0, f"batch_size must be a whole number above 0, got {size}")
+        self.settings["batch_size"] = int(size)
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         rows = bottom[0].shape[:1]

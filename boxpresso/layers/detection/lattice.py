@@ -11,6 +11,9 @@ from ...device import AnyArray, Device, Kernels
 
 kernels = Kernels(Path(__file__).with_name("lattice.cu"))
 Numpy = np.ndarray[Any, Any]
+MOST_CELLS = (
+    2.0**40
+)  # from the lattice's middle: there a weight has still four digits, and keys are far from int64's end
 
 
 class Lattice:
@@ -73,6 +76,8 @@ def simplices(features: Numpy) -> tuple[Numpy, Numpy]:
     weights : (P, d + 1), which sum to 1.
     keys : (P (d + 1), d), whole numbers: the corners' first d coordinates.
 
+    Raises OverflowError for features that are so large that float64 does not tell neighbouring cells apart.
+
     >>> weights, keys = simplices(np.array([[0.0, 0.0], [0.3, -0.2]]))
     >>> weights.round(3).tolist()[0], keys[:3].tolist()  # the origin is a corner of the lattice
     ([1.0, 0.0, 0.0], [[0, 0], [1, 1], [2, -1]])
@@ -80,6 +85,8 @@ def simplices(features: Numpy) -> tuple[Numpy, Numpy]:
     count, d = features.shape
     scales = np.sqrt(2 / 3) * (d + 1) / np.sqrt(np.arange(1, d + 1) * np.arange(2, d + 2))
     scaled = np.asarray(features, np.float64) * scales
+    if (most := np.abs(scaled).max(initial=0)) > MOST_CELLS:
+        raise OverflowError(f"features that are {most:.3g} cells of the lattice from its middle")
     beyond = np.concatenate([np.cumsum(scaled[:, ::-1], 1)[:, ::-1], np.zeros((count, 1))], 1)  # sums from here on
     lifted = beyond.copy()  # the points in the plane of d + 1 coordinates whose sum is 0
     lifted[:, 1:] -= np.arange(1, d + 1) * scaled

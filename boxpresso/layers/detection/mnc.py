@@ -260,6 +260,7 @@ class MNCProposalTarget(
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.read_settings()
+        self.need_share("bg_fraction")
         self.need(
             (len(bottom), len(top)) in ((3, 5), (5, 8), (6, 10)),
             f"has {len(bottom)} bottoms and {len(top)} tops; it takes 3 and 5, 5 and 8, or 6 and 10",
@@ -284,12 +285,12 @@ class MNCProposalTarget(
         s, draws = self.settings, self.draws()
         matched, most = self.boxes.nearest(self.device, boxes, truth[:, :-1])
         kinds: list[np.ndarray] = []
-        left = float(s["batch_size"])
+        left = self.whole
         for kind in ("fg", "bg"):
             drawn = [np.zeros(0, int)]
             for part, low, high in zip(*(s[f"{kind}_{name}"] for name in ("fraction", "thresh_lo", "thresh_hi"))):
                 mine = np.flatnonzero((most >= low) & (most <= high))
-                count = int(min(len(mine), np.round(left * part)))
+                count = self.drawn_of(len(mine), part, left)
                 drawn.append(draws.choice(mine, size=count, replace=False) if len(mine) else mine)
             kinds.append(np.unique(np.concatenate(drawn)))
             left -= len(kinds[-1])

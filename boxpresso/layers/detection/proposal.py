@@ -133,19 +133,6 @@ class Proposal(
                 rpn_min_size=p.rpn_min_size if p.HasField("rpn_min_size") else p.min_size,
             )
         s = self.settings = settings(self, defaults)
-        for name in ("scales", "ratios", "angles"):
-            values = np.asarray(s[name])
-            self.need(
-                values.dtype.kind in "if"
-                and values.ndim == 1
-                and len(values)
-                and (name == "angles" or (values > 0).all()),
-                f"{name} must be a list of numbers above 0, got {s[name]!r}",
-            )
-        for name in ("feat_stride", "base_size"):
-            self.need(isinstance(s[name], (int, float)) and s[name] > 0, f"{name} must be above 0, got {s[name]!r}")
-        for name in ("rpn_pre_nms_top_n", "rpn_post_nms_top_n", "rpn_nms_thresh", "rpn_min_size"):
-            self.need(isinstance(s[name], (int, float)), f"{name} must be a number, got {s[name]!r}")
         listed = given_names(self) | ({"scales"} if p.scale else set()) | ({"ratios"} if p.ratio else set())
         channels = bottom[0].shape[1] if len(bottom[0].shape) > 1 else 0
         self.anchors = choose_anchors(self, self.boxes, s, channels, listed, away if cpp else np.round)

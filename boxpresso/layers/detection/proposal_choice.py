@@ -45,7 +45,11 @@ class ProposalChoice(RegionChoice):
         anchors: Sequence[np.ndarray],
         strides: Sequence[float],
     ) -> None:
-        before, after = (int(settings[f"rpn_{name}_nms_top_n"]) for name in ("pre", "post"))
+        limits = [settings[f"rpn_{name}_nms_top_n"] for name in ("pre", "post")]
+        layer.need(
+            np.isfinite(limits).all(), f"it takes so many boxes before and after suppression: {limits}; give numbers"
+        )
+        before, after = map(int, limits)
         super().__init__(layer, boxes.columns, before, after, settings["rpn_nms_thresh"])
         self.settings = settings
         self.anchors = [layer.device.table(each, np.float64) for each in anchors]

@@ -75,10 +75,10 @@ class ProposalTarget(
     Raises
     ------
     LayerError
-        For `num_classes` below 2, a `batch_size` that is neither above 0 nor -1, weights, means or stds that are not
-        four numbers, bottoms of the wrong shape, regions of another image than 0, a true box with NaN or infinity, or
-        with a label that is not a whole number from 0 and below `num_classes` (unless that is 2), or a `param_str` that
-        cannot be read.
+        For `num_classes` below 2, a `batch_size` that is neither a whole number above 0 nor -1, an `fg_fraction` that is
+        not from 0 to 1, weights, means or stds that are not four numbers, bottoms of the wrong shape, regions of another
+        image than 0, a true box with NaN or infinity, or with a label that is not a whole number from 0 and below
+        `num_classes` (unless that is 2), or a `param_str` that cannot be read.
 
     Source
     ------
@@ -142,6 +142,7 @@ class ProposalTarget(
         self.need(
             p.batch_size > 0 or p.batch_size == -1, f"batch_size must be above 0, or -1 for all, got {p.batch_size}"
         )
+        self.need(0 <= p.fg_fraction <= 1, f"fg_fraction must be from 0 to 1, got {p.fg_fraction}")
         self.need(p.fg_thr >= p.bg_thr_hg, f"fg_thr {p.fg_thr} is below bg_thr_hg {p.bg_thr_hg}")
 
     def reshape_grouped(self, bottom: list[Blob], top: list[Blob]) -> None:

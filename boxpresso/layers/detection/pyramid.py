@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 
 from ..core import Layer
+from ..core.param_str import NUMBER, NUMBERS, kind_of
+from .anchors import check_lists
 from .rcnn import Upright
 
 FIRST = 2  # the finest level: features of a fourth of the image's size
@@ -20,7 +22,10 @@ CANONICAL = 224.0  # a region of that size belongs to level 4
 
 def strides(layer: Layer, settings: dict[str, Any], levels: int) -> list[int]:
     """The stride of each level, of the setting feat_strides or feat_stride. Raises LayerError for another number of them."""
+    check_lists(layer, settings)
     strides = settings["feat_strides"] or settings["feat_stride"] or (4, 8, 16, 32, 64)
+    finite = kind_of(strides) in (NUMBER, NUMBERS) and np.isfinite(strides).all()
+    layer.need(finite, f"feat_strides must be a list of numbers above 0, got {strides!r}")
     result = [int(stride) for stride in np.atleast_1d(strides)]
     layer.need(
         len(result) == levels and min(result) > 0,

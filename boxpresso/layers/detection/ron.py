@@ -9,7 +9,7 @@ import numpy as np
 from ...device import UNFUSED, Blob, Kernels
 from ..core import Layer
 from ..core.param_str import settings
-from .anchors import RON_RATIOS
+from .anchors import RON_RATIOS, check_lists
 from .rcnn import Upright
 
 kernels = Kernels(Path(__file__).with_name("ron.cu"), UNFUSED)
@@ -79,6 +79,8 @@ class RONDetection(Layer, type="RONDetection", param="python_param", bottoms=3, 
             f"param_str must give stride_scale_numcls, three numbers such as 64,7,21; got {listed!r}",
         )
         self.stride, scale, self.classes = values[0], values[1], int(values[2])
+        check_lists(self, s)
+        self.need(s["base_size"] > 0, f"base_size must be above 0, got {s['base_size']}")
         self.anchors = Upright.anchors(s["base_size"], s["ratios"], (scale, scale + 1))
         self.table = self.device.table(self.anchors, np.float64)
 

@@ -12,7 +12,7 @@ from ...device import Blob, Kernels
 from ..core import Layer
 from ..core.param_str import settings
 from . import suppress
-from .anchors import RON_RATIOS
+from .anchors import RON_RATIOS, check_lists
 from .rcnn import Upright
 
 COLUMNS = 6  # of a true box: xmin, ymin, xmax, ymax, label, image
@@ -44,6 +44,8 @@ class RONTargets(Layer):
         )
         self.stride, scale, self.border, self.most = values[:4]
         self.need(0 < s["fg_fraction"] <= 1, f"fg_fraction must be above 0 and at most 1, got {s['fg_fraction']}")
+        check_lists(self, s)
+        self.need(s["base_size"] > 0, f"base_size must be above 0, got {s['base_size']}")
         self.anchors = Upright.anchors(s["base_size"], s["ratios"], (scale, scale + 1))
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
@@ -158,6 +160,11 @@ class RONAnchorTarget(RONTargets, type="RONAnchorTarget", param="python_param", 
     further: ClassVar[dict[str, Any]] = {
         "fg_thresh": 0.5, "bg_thresh_lo": 0.001, "bbox_inside_weights": (1.0, 1.0, 1.0, 1.0)
     }  # fmt: skip
+
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
+        super().setup(bottom, top)
+        weights = self.settings["bbox_inside_weights"]
+        self.need(np.shape(weights) == (4,), f"bbox_inside_weights must have 4 numbers, got {weights!r}")
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         s, images = self.settings, bottom[0].shape[0]

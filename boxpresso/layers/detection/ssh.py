@@ -148,8 +148,10 @@ class SSHAnchorTarget(AnchorTargets, type="SSHAnchorTarget", param="python_param
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         super().setup(bottom, top)
-        if self.settings["positive_overlap"] is not None:
-            self.settings["rpn_positive_overlap"] = self.settings["positive_overlap"]
+        least = self.settings["positive_overlap"]
+        if least is not None:
+            self.need(isinstance(least, (int, float)), f"positive_overlap must be a number, got {least!r}")
+            self.settings["rpn_positive_overlap"] = least
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         super().reshape(bottom, top)

@@ -91,12 +91,33 @@ class RegionTargets(Layer, traits=Trait.CHOOSES_ROWS):
             isinstance(self.classes, int) and self.classes > 1,
             f"param_str must give num_classes, 2 or more with the background; got {self.classes!r}",
         )
+        size = s["batch_size"]
         self.need(
-            s["batch_size"] > 0 or s["batch_size"] == -1,
-            f"batch_size must be above 0, or -1 for all, got {s['batch_size']}",
+            isinstance(size, (int, float)) and float(size).is_integer() and (size > 0 or size == -1),
+            f"batch_size must be a whole number above 0, or -1 for all, got {size!r}",
         )
+        s["batch_size"] = int(size)
+        self.need_share("fg_fraction")
         for name in ("bbox_inside_weights", "bbox_normalize_means", "bbox_normalize_stds"):
             self.need(np.shape(s[name]) == (columns,), f"{name} must have {columns} numbers, got {s[name]!r}")
+
+    def need_share(self, name: str) -> None:
+        """Raises LayerError unless a setting is from 0 to 1, or a list of such numbers."""
+        value = self.settings[name]
+        parts = value if isinstance(value, (list, tuple)) else [value]
+        fits = all(isinstance(part, (int, float)) and 0 <= part <= 1 for part in parts)
+        self.need(fits, f"{name} must be from 0 to 1, got {value!r}")
+
+    @property
+    def whole(self) -> float:
+        """How many regions are drawn at most."""
+        size = self.settings["batch_size"]
+        return np.inf if size == -1 else float(size)
+
+    @staticmethod
+    def drawn_of(many: int, part: float, whole: float) -> int:
+        """How many of so many regions are drawn, for a part of the whole."""
+        return int(min(np.round(part * whole), many)) if part else 0
 
     def check_bottoms(self, bottom: list[Blob]) -> None:
         """Raises LayerError for regions or true boxes of another shape."""
@@ -188,12 +209,11 @@ class RegionTargets(Layer, traits=Trait.CHOOSES_ROWS):
         far = (most >= s["fg_thresh"]) & (turned > s["r_negative_angle_filter"])
         objects = np.flatnonzero((most >= s["fg_thresh"]) & (turned <= s["r_positive_angle_filter"]))
         others = np.flatnonzero(((most < s["bg_thresh_hi"]) & (most >= s["bg_thresh_lo"])) | far)
-        whole = np.inf if s["batch_size"] == -1 else s["batch_size"]
-        count = int(min(np.round(s["fg_fraction"] * whole), len(objects)))
+        count = self.drawn_of(len(objects), s["fg_fraction"], self.whole)
         if len(objects):
             objects = draws.choice(objects, size=count, replace=False)
         if len(others):
-            others = draws.choice(others, size=int(min(whole - count, len(others))), replace=False)
+            others = draws.choice(others, size=int(min(self.whole - count, len(others))), replace=False)
         chosen = np.append(objects, others)
         return chosen, matched[chosen], count
 

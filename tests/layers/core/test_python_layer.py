@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import sys
 import textwrap
 import types
 
 import numpy as np
 import pytest
+from harness import Rig
+from layer_sizes import CASES
 from shared import need
 
 from boxpresso import LayerError, ModelError, Net, Solver
 from boxpresso.cli import main as cli
-from boxpresso.layers.core import REGISTRY
+from boxpresso.layers.core import REGISTRY, run_layer
 from boxpresso.layers.core.param_str import read_param_str
 from boxpresso.layers.core.python import PythonLayer
 from boxpresso.proto import SolverParameter, parse_net
@@ -240,6 +243,7 @@ def test_the_wrong_number_of_tops_of_a_layer_of_ours():
         ("data_dir: ../data/sbd\nseed: 1337\nsplit: train", {"data_dir": "../data/sbd", "seed": 1337, "split": "train"}),
         ("16", 16),
         ("# nothing", {}),
+        ("a: .inf\nb: [-.inf, 1]", {"a": np.inf, "b": [-np.inf, 1]}),
         ("url: http://a.b/c?d=1,2\nroot: C:\\data  # there", {"url": "http://a.b/c?d=1,2", "root": "C:\\data"}),
         ("__import__('os')", None),
     ],
@@ -258,6 +262,43 @@ def test_param_str(text, wanted):
 def test_param_str_that_cannot_be_read(text):
     with pytest.raises(LayerError, match="param_str"):
         read_param_str(text)
+
+
+@pytest.mark.parametrize(
+    ("type", "setting", "wanted"),
+    [
+        ("AnchorTarget", "rpn_positive_overlap: high", "a number, got 'high'"),
+        ("AnchorTarget", "allowed_border: [1, 2]", "a number, got [1, 2]"),
+        ("AnchorTarget", "scales: [1, small]", "a list of numbers, got [1, 'small']"),
+        ("AnchorTarget", "ratios: 2", "a list of numbers above 0, got 2"),
+        ("RotateAnchorTarget", "angles: [.nan]", "a list of numbers, got [nan]"),
+        ("FPNAnchorTarget", "anchor_scales: {a: 1}", "a list of numbers above 0, got {'a': 1}"),
+        ("FPNProposal", "feat_strides: wide", "a list of numbers above 0, got 'wide'"),
+        ("SSHProposal", "n_dets_per_module: null", "a number, got None"),
+        ("SSHAnchorTarget", "positive_overlap: high", "a number, got 'high'"),
+        ("RONAnchorTarget", "bbox_inside_weights: [1]", "4 numbers, got [1]"),
+        ("HardRegions", "batch_size: 2.5", "a whole number above 0, got 2.5"),
+        ("BoxOutput", "field_w: 20", "one number above 0 for each of 1 bottoms, got 20"),
+        ("CornerPool", "mode: [left]", "a word, got ['left']"),
+    ],
+)
+def test_a_setting_of_another_kind_is_named(type, setting, wanted):
+    case = next(case for case in CASES if case.type == type)
+    text = re.sub(r'python_param \{ param_str: "\{(.*)\}" \}', r"\1", case.text) if "python_param" in case.text else ""
+    rest = "" if "python_param" in case.text else case.text
+    said = f"{{{text}{', ' if text else ''}{setting}}}"  # of a name that is said twice the last counts
+    with pytest.raises(LayerError, match=f"{setting.split(':')[0]} must (be|have) {re.escape(wanted)}"):
+        Rig(
+            f'type: "{type}" {rest} python_param {{ param_str: "{said}" }}',
+            case.arrays(),
+            tops=case.tops,
+            phase=case.phase,
+        )
+
+
+def test_a_number_in_quotes_is_a_number():
+    text = 'type: "CropAngles" python_param { param_str: "viewp_bins: \'2\'" }'
+    assert run_layer(text, [[1, 2, 3, 4]], [[0, 0, 1, 1]]).ravel().tolist() == [3, 4]
 
 
 def test_param_str_is_read_for_every_prototxt_of_the_corpus():

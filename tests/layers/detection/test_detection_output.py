@@ -219,6 +219,8 @@ def test_best_is_a_stable_sort():
     assert best(scores, 3).tolist() == [1, 0, 2]
     assert best(scores, 0).tolist() == []
     assert best(scores, 9).tolist() == [1, 0, 2, 3, 4]
+    scores = np.array([np.nan, 1, 2, np.nan, -np.inf])  # NaN is worse than every number, however many are taken
+    assert [best(scores, count).tolist() for count in (-1, 1, 3, 4)] == [[2, 1, 4, 0, 3], [2], [2, 1, 4], [2, 1, 4, 0]]
 
 
 def test_overlaps_by_hand():

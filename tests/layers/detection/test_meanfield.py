@@ -135,6 +135,7 @@ def test_first_weights_and_what_is_refused():
         ([SCORES, SCORES, PICTURE[:, :1]], "the picture, must be"),
         ([SCORES, SCORES, np.full_like(PICTURE, np.inf)], "not finite"),
         ([SCORES, SCORES, 1e9 * PICTURE], "too small for this picture"),
+        ([SCORES, SCORES, 1e35 * PICTURE], "too small for this picture"),
     ):
         with pytest.raises(LayerError, match=message):
             Rig(TEXT % 1, bottoms).forward()

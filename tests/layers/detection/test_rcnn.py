@@ -97,7 +97,9 @@ def test_proposal_survives_infinity_and_nan(device):
     [
         ("proposal_param { ratio: 0 }", None, "ratios must be"),
         ("proposal_param { nms_num: 3 }", None, "another program's"),
-        ("python_param { param_str: \"'feat_stride': 'x'\" }", None, "feat_stride must be above 0"),
+        ("python_param { param_str: \"'feat_stride': 'x'\" }", None, "feat_stride must be a number, got 'x'"),
+        ('python_param { param_str: "feat_stride: 0" }', None, "feat_stride must be above 0, got 0"),
+        ('python_param { param_str: "rpn_post_nms_top_n: .inf" }', None, r"suppression: \[6000, inf\]"),
         ("", [(1, 18, 2, 2), (1, 32, 2, 2), (1, 3)], r"bottom 1 must be \(1, 36, 2, 2\)"),
         ("", [(1, 18, 2, 2), (1, 36, 2, 2), (2, 3)], "im_info"),
     ],
@@ -172,6 +174,10 @@ def test_anchor_target_border_weights_and_no_true_boxes(device):
     labels, _, _, outside = targets([[0, 0, 15, 15, 1]], info=(63, 80, 1), settings=settings).forward()
     assert (labels[0, 0, 3] == 0).all()
     close(outside[0, 0], np.where(labels[0, 0] == 1, 0.25, 0.75 / 19))
+    for wrong in ("rpn_fg_fraction: 1.5", "rpn_fg_fraction: -1", "rpn_batchsize: 2.5", "rpn_batchsize: many"):
+        name, value = wrong.split(": ")
+        with pytest.raises(LayerError, match=f"{name} must be .*, got '?{value}"):
+            targets([[0, 0, 15, 15, 1]], settings=f"\\n{wrong}")
 
 
 def test_rotate_anchor_target_by_hand(device):
@@ -230,6 +236,17 @@ def test_proposal_target_says_what_is_wrong():
         regions_for_targets(settings="num_classes: 3").forward()
     with pytest.warns(UserWarning, match=r"fg_tresh.*fg_thresh"):
         regions_for_targets(settings="num_classes: 4\\nfg_tresh: 1")
+    for wrong in ("fg_fraction: 2", "fg_fraction: -1", "fg_fraction: nan", "batch_size: 2.5", "batch_size: many"):
+        name, value = wrong.split(": ")
+        with pytest.raises(LayerError, match=f"{name} must be .*, got '?{value}"):
+            regions_for_targets(settings=f"num_classes: 4\\n{wrong}")
+
+
+def test_proposal_target_of_background_alone():
+    every = "num_classes: 4\\nbatch_size: -1\\nbg_thresh_lo: 0"
+    whole, rest = (regions_for_targets(settings=each).forward()[1] for each in (every, f"{every}\\nfg_fraction: 0"))
+    assert not rest.any()
+    assert 0 < len(rest) == (whole == 0).sum() < len(whole)
 
 
 def test_rotate_proposal_target(device):

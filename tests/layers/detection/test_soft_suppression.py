@@ -54,6 +54,8 @@ def test_soft_nms_by_class_and_wild_numbers():
         assert inds[CLASSES[inds] == label].tolist() == mine[which].tolist()
         assert np.array_equal(dets[CLASSES[inds] == label], own)
     assert (np.diff(dets[:, 4]) <= 0).all()
+    far = CLASSES + 2**60  # of which float64 holds one in 256
+    assert np.array_equal(ops.soft_nms(BOXES, SCORES, 0.2, idxs=far)[1], inds)
     boxes, scores = BOXES.astype(np.float32), SCORES.astype(np.float32)
     boxes[3], scores[5], boxes[7], scores[9] = np.nan, np.nan, np.inf, np.inf
     _, inds = ops.soft_nms(boxes, scores)
