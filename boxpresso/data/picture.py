@@ -129,16 +129,18 @@ def open_picture(source: PictureFile, header_alone: bool = False) -> Image.Image
     return opened
 
 
-def decode(source: PictureFile, color: bool | None = None, name: str = "") -> np.ndarray:
+def decode(source: PictureFile, color: bool | None = None, name: str = "", labels: bool = False) -> np.ndarray:
     """Decodes a picture.
 
-    EXIF orientation is not applied, as in Caffe, whose annotations are for pixels as they are stored.
+    EXIF orientation is not applied, as in Caffe, whose annotations are for pixels as they are stored. As OpenCV does it there,
+    16 bits become 8, and of a JPEG grey is the brightness that its file holds.
 
     Parameters
     ----------
     source : a path, or the bytes of a file.
     color : True for three channels, False for grey, None as the file has it.
     name : what to call bytes in errors.
+    labels : whether it is a map of labels, whose numbers of 16 bits would be 0 in 8.
 
     Returns
     -------
@@ -146,7 +148,7 @@ def decode(source: PictureFile, color: bool | None = None, name: str = "") -> np
 
     Raises
     ------
-    BrokenRecord that names the file, or `name` for bytes.
+    BrokenRecord that names the file, or `name` for bytes; also for labels in 16 bits.
 
     Examples
     --------
@@ -158,9 +160,15 @@ def decode(source: PictureFile, color: bool | None = None, name: str = "") -> np
     try:
         with open_picture(source) as opened:
             if color is None:
-                color = opened.mode not in ("1", "L", "LA", "La", "I", "I;16", "F")
+                color = opened.mode not in ("1", "L", "LA", "La", "F") and not opened.mode.startswith("I")
             mode = "RGB" if color else "L"
+            opened.draft(mode, None)  # a JPEG is decoded to its brightness alone
             opened.load()
+            deep = opened.mode[0] in "IF"
+            if deep and labels:
+                raise DataError("its labels have 16 bits, of which Caffe reads the upper half; save it with 8 bits")
+            if deep:
+                return np.repeat(upper_halves(opened)[..., None], len(mode), axis=2)
             return from_pillow(opened if opened.mode == mode else opened.convert(mode))  # convert would copy
     except FileNotFoundError:
         raise BrokenRecord(f"there is no picture {name}") from None
@@ -168,6 +176,32 @@ def decode(source: PictureFile, color: bool | None = None, name: str = "") -> np
         raise BrokenRecord(f"{name} is not an image that Pillow can read (JPEG, PNG, BMP, WebP ..)") from None
     except Exception as error:  # decoders raise all kinds, from SyntaxError to struct.error, on a broken file
         raise BrokenRecord(f"cannot read the picture {name}: {error or type(error).__name__}") from error
+
+
+def upper_halves(image: Image.Image) -> np.ndarray:
+    """The upper 8 bits of a grey image of 16, of Pillow's modes I, I;16 and their like, (H, W), as OpenCV takes them.
+    Pillow's own conversion cuts all above 255.
+
+    Raises
+    ------
+    DataError for numbers outside 0 to 65535, and for floating-point numbers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> upper_halves(Image.fromarray(np.array([[255, 256, 65535]], np.uint16))).tolist()
+    [[0, 1, 255]]
+    """
+    if image.mode == "F":
+        raise DataError("it holds floating-point numbers, whose white is not known; save it with 8 or 16 bits")
+    upper, rows = np.empty((image.height, image.width), np.uint8), max(1, STRIP // max(1, 4 * image.width))
+    for top in range(0, image.height, rows):  # in strips: Pillow copies bytes twice
+        values = np.asarray(image.crop((0, top, image.width, min(top + rows, image.height))))
+        if values.min() < 0 or values.max() > 65535:
+            low, high = np.asarray(image).min(), np.asarray(image).max()
+            raise DataError(f"it has numbers from {low} to {high}; save it with 8 or 16 bits")
+        upper[top : top + rows] = values >> 8
+    return upper
 
 
 def read_numbers(source: PictureFile, name: str = "") -> np.ndarray:
