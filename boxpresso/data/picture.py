@@ -305,8 +305,8 @@ def resize(picture: np.ndarray, width: int, height: int, mode: str = "LINEAR") -
     Parameters
     ----------
     mode : LINEAR interpolates between pixel centres, without smoothing before shrinking, as OpenCV's; NEAREST takes the pixel
-        at floor(x * scale), as OpenCV's; AREA the mean of the pixels covered (LINEAR when nothing shrinks); CUBIC and LANCZOS4
-        are Pillow's kernels, whose values differ a little from OpenCV's.
+        at floor(x * scale), as OpenCV's; AREA the mean of the pixels covered, or where an axis grows the part of two that a
+        pixel covers along each, as OpenCV's; CUBIC and LANCZOS4 are Pillow's kernels, whose values differ from OpenCV's.
 
     Raises
     ------
@@ -324,15 +324,16 @@ def resize(picture: np.ndarray, width: int, height: int, mode: str = "LINEAR") -
     if (rows, columns) == (height, width):
         return picture
     if mode == "NEAREST":
-        y = (np.arange(height) * (rows / height)).astype(np.intp)
-        x = (np.arange(width) * (columns / width)).astype(np.intp)
+        y = (np.arange(height) * (1 / (height / rows))).astype(np.intp)  # rounded twice, as there
+        x = (np.arange(width) * (1 / (width / columns))).astype(np.intp)
         return np.asarray(picture[np.minimum(y, rows - 1)[:, None], np.minimum(x, columns - 1)])
-    if mode in ("LINEAR", "AREA") and (mode == "LINEAR" or (height >= rows and width >= columns)):
-        values = bilinear(picture, width, height)
+    if mode == "LINEAR" or (mode == "AREA" and (height > rows or width > columns)):
+        values = bilinear(picture, width, height, covers=mode == "AREA")
         return np.asarray(np.rint(values, out=values), np.uint8)
-    image, method = to_pillow(picture), Image.Resampling
     if mode == "AREA":
-        return from_pillow(image.resize((width, height), method.BOX))
+        values = means(means(picture, height).swapaxes(0, 1), width).swapaxes(0, 1)
+        return np.ascontiguousarray(np.rint(values), np.uint8)
+    image, method = to_pillow(picture), Image.Resampling
     if mode == "LANCZOS4":
         return from_pillow(image.resize((width, height), method.LANCZOS))
     if mode == "CUBIC":
@@ -341,7 +342,27 @@ def resize(picture: np.ndarray, width: int, height: int, mode: str = "LINEAR") -
     raise DataError(f"resize knows LINEAR, AREA, NEAREST, CUBIC and LANCZOS4, not {mode!r}")
 
 
-def bilinear(array: np.ndarray, width: int, height: int, factors: tuple[float, float] | None = None) -> np.ndarray:
+def means(array: np.ndarray, count: int) -> np.ndarray:
+    """`count` means along the first axis, of parts of one length. An element that lies in two of them counts for both, as
+    far as it lies there.
+
+    Examples
+    --------
+    >>> means(np.array([3, 6, 0]), 2).round(3).tolist()
+    [4.0, 2.0]
+    """
+    size = len(array)
+    ends = np.arange(count + 1) * (size / count)
+    whole = np.minimum(ends.astype(np.intp), size - 1)
+    sums = np.cumsum(array, axis=0, dtype=np.float32)
+    upto = sums[whole] + (ends - whole - 1).astype(np.float32).reshape(-1, *[1] * (array.ndim - 1)) * array[whole]
+    output: np.ndarray = (upto[1:] - upto[:-1]) * np.float32(count / size)
+    return output
+
+
+def bilinear(
+    array: np.ndarray, width: int, height: int, factors: tuple[float, float] | None = None, covers: bool = False
+) -> np.ndarray:
     """Resizes by bilinear interpolation between pixel centres; first the rows, then the columns.
 
     Nothing is smoothed before shrinking, as in OpenCV's INTER_LINEAR that Caffe uses: nets have learned from such images.
@@ -351,6 +372,7 @@ def bilinear(array: np.ndarray, width: int, height: int, factors: tuple[float, f
     array : (H, W, C), of any dtype.
     factors : how many times wider and higher it gets, where width and height are those sizes, rounded; None: width / W and
         height / H.
+    covers : whether two pixels count by how much of each a new one covers, as OpenCV's INTER_AREA has it where an axis grows.
 
     Returns
     -------
@@ -364,6 +386,11 @@ def bilinear(array: np.ndarray, width: int, height: int, factors: tuple[float, f
     """
 
     def places(count: int, size: int, factor: float | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        if covers:
+            grown, new = count / size, np.arange(count)
+            first = np.minimum((new * (1 / grown)).astype(np.intp), size - 1)
+            part = np.maximum(new + 1 - (first + 1) * grown, 0).astype(np.float32)
+            return first, np.minimum(first + 1, size - 1), part - np.floor(part)
         at = np.clip((np.arange(count) + 0.5) * (1 / factor if factor else size / count) - 0.5, 0, size - 1)
         first = at.astype(np.intp)
         return first, np.minimum(first + 1, size - 1), (at - first).astype(np.float32)
