@@ -21,6 +21,7 @@ HARMLESS = frozenset({
 })  # fmt: skip
 
 UNREAD: dict[str, tuple[str, ...]] = {
+    "annotated_data_param": ("yolo_data_type", "difficult_label_warmup"),
     "batch_norm_param": ("use_weight_bias",),
     "bias_param": EIGHT_BITS,
     "concat_param": EIGHT_BITS,
@@ -52,6 +53,10 @@ UNREAD: dict[str, tuple[str, ...]] = {
     "reshape_param": ("default_insert",),
     "smooth_l1_loss_param": ("abssum",),
     "softmax_param": (*EIGHT_BITS, "hard_ratio", "class_weight", "hard_mining_label", "cutting_point", "label_smooth_factor"),
+    "transform_param": (
+        "vertical_stretch_lower", "vertical_stretch_upper", "horizontal_stretch_lower", "horizontal_stretch_upper",
+        "max_color_shift", "min_side_min", "min_side_max", "aspect_min", "aspect_max", "max_distort", "rand_crop_test", "eigs",
+    ),
 }  # fmt: skip
 # Whose default is not what our layer does, but this is.
 PLAIN: dict[tuple[str, str], Any] = {("batch_norm_param", "use_weight_bias"): False}

@@ -16,6 +16,7 @@ from boxpresso.proto import LayerParameter, parse_net
 from boxpresso.proto.errors import LayerError
 
 discover()
+DATA = ("annotated_data_param", "data_param", "image_data_param", "memory_data_param", "transform_param")
 ROOMS = ("dense", "loss", "neuron", "norm", "shape")
 KNOWN = {  # read elsewhere, or without a meaning here
     "batch_norm_param": {
@@ -74,7 +75,7 @@ def test_no_field_is_passed_over():
     for message in sorted(read | set(UNREAD)):
         known = KNOWN.get(message, {})
         kind = LayerParameter.DESCRIPTOR.fields_by_name[message].message_type
-        if known is None or message.startswith(("data", "image_data", "memory")):
+        if known is None or message in DATA:
             continue
         for field in (field.name for field in kind.fields):
             seen += 1
@@ -131,6 +132,14 @@ def test_dilation_along_each_axis():
     assert Rig(text, x, params=[[1, 10], [0]]).forward()[0].ravel().tolist() == [41, 52]
     with pytest.raises(LayerError, match="dilation and dilation_h or dilation_w are both given"):
         Rig(text.replace("dilation_h", "dilation: 2 dilation_h"), x)
+
+
+@pytest.mark.parametrize("field", ["yolo_data_type: 1", "max_color_shift: 3", "eigs: 0.2", "rand_crop_test: true"])
+def test_data_layers_refuse_them_too(field):
+    message = "annotated_data_param" if "yolo" in field else "transform_param"
+    text = f'type: "AnnotatedData" data_param {{ source: "x" batch_size: 1 }} {message} {{ {field} }}'
+    with pytest.raises(LayerError, match=f"{message}: {field.split(':')[0]} of a fork of Caffe"):
+        Rig(text, [])
 
 
 def test_a_net_that_is_looked_at_without_its_data_takes_them():
