@@ -22,7 +22,7 @@ HARMLESS = frozenset({
 
 UNREAD: dict[str, tuple[str, ...]] = {
     "annotated_data_param": ("yolo_data_type", "difficult_label_warmup"),
-    "batch_norm_param": ("use_weight_bias",),
+    "batch_norm_param": ("use_weight_bias", "filler"),
     "bias_param": EIGHT_BITS,
     "concat_param": EIGHT_BITS,
     "convolution_param": (
@@ -35,7 +35,7 @@ UNREAD: dict[str, tuple[str, ...]] = {
         "task_class_num", "limit_samples", "preselection_file", "preselection_label", "range_start", "range_end",
         "rand_permute", "slice_point", "encoding", "subtract",
     ),
-    "eltwise_param": EIGHT_BITS,
+    "eltwise_param": (*EIGHT_BITS, "axis"),
     "image_data_param": (
         "short_side", "min_height", "min_width", "task_class_num", "regression", "face_transform", "max_shear_ratio",
         "max_aspect_ratio", "max_rotate_angle", "min_random_scale", "max_random_scale", "max_random_shift", "face_mirror",

@@ -10,7 +10,7 @@ import pytest
 from harness import Rig
 
 from boxpresso import Net
-from boxpresso.layers.core import REGISTRY, discover
+from boxpresso.layers.core import REGISTRY, Layer, discover
 from boxpresso.layers.core.fork_fields import HARMLESS, UNREAD
 from boxpresso.proto import LayerParameter, parse_net
 from boxpresso.proto.errors import LayerError
@@ -18,6 +18,7 @@ from boxpresso.proto.errors import LayerError
 discover()
 DATA = ("annotated_data_param", "data_param", "image_data_param", "memory_data_param", "transform_param")
 ROOMS = ("dense", "loss", "neuron", "norm", "shape")
+PAIRS = [f"{name}_{axis}" for name in ("kernel", "stride", "pad") for axis in "hw"]
 KNOWN = {  # read elsewhere, or without a meaning here
     "batch_norm_param": {
         "bias_term": "with use_weight_bias alone",
@@ -30,13 +31,13 @@ KNOWN = {  # read elsewhere, or without a meaning here
         "proto/upgrade.py makes kernel_size and its like of them",
     )
     | dict.fromkeys(("dilation_h", "dilation_w", "stride_h", "stride_w"), "convolution_base.py: per_axis"),
-    "deformable_convolution_param": dict.fromkeys(("stride_h", "stride_w"), "convolution_base.py: per_axis"),
-    "gather_param": {"indices": "the message is refused"},
+    "deformable_convolution_param": dict.fromkeys(PAIRS, "convolution_base.py: per_axis"),
+    "gather_param": dict.fromkeys(("axis", "indices"), "the message is refused"),
     "inner_distance_param": {"bias_filler": "there is no bias, as in its program"},
     "l1_loss_param": {"epsilon": "its program reads it nowhere"},
-    "loss_param": {},
+    "loss_param": {"label_smoothing": "core/normalizer.py refuses it"},
     "lrn_param": {"pooling_param": "of fuse_type, refused"},
-    "modulated_deformable_convolution_param": dict.fromkeys(("stride_h", "stride_w"), "convolution_base.py: per_axis"),
+    "modulated_deformable_convolution_param": dict.fromkeys(PAIRS, "convolution_base.py: per_axis"),
     "mult_softmax_loss_param": {"learning_multiple": "the message is refused"},
     "noise_param": None,  # SSD's data transformer reads the message too
     "norm_param": {"fix_scale": "lr_mult: 0 says it"},
@@ -46,9 +47,9 @@ KNOWN = {  # read elsewhere, or without a meaning here
     "spatialtransformer_param": dict.fromkeys(("mirror", "rotate", "operation"), "the message is refused"),
     "st_param": {"to_compute_dU": "only its speed"}
     | {f"theta_{i}_{j}": "by its number" for i in (1, 2) for j in (1, 2, 3)},
-    "unpooling_param": {
-        f"out_{what}_{axis}": "all that begin with out_" for what in ("pad", "kernel", "stride") for axis in "hw"
-    },
+    "unpooling_param": dict.fromkeys(
+        ("out_pad", "out_kernel_size", "out_stride", *(f"out_{pair}" for pair in PAIRS)), "all that begin with out_"
+    ),
     "upsample_param": {"nearestneighbor_mode": "what is done anyway"},
     "yolo_seg_param": dict.fromkeys(("num_class", "class_scale", "use_logic_gradient", "use_hardsigmoid"), "its docstring"),
 }  # fmt: skip
@@ -60,7 +61,8 @@ def messages() -> dict[str, str]:
     for cls in set(REGISTRY.values()):
         if not cls.ours:
             continue
-        files = {inspect.getsourcefile(base) for base in cls.__mro__ if base.__module__.startswith("boxpresso.")}
+        bases = {base for base in cls.__mro__ if base.__module__.startswith("boxpresso.") and base is not Layer}
+        files = {inspect.getsourcefile(base) for base in bases}
         for message in cls.messages:
             texts[message] = texts.get(message, "") + "".join(
                 Path(str(file)).read_text("utf-8") for file in sorted(files)
@@ -107,13 +109,14 @@ def test_fields_that_are_refused_are_in_the_schema():
         'type: "Concat" concat_param { input_scale: 1 input_scale: 0.5 }',
         'type: "ReLU" relu_param { saturate: Signed_8bit }',
         'type: "Power" power_param { eps: 0.5 }',
+        'type: "Eltwise" eltwise_param { axis: 1 }',
         'type: "Reshape" reshape_param { shape { dim: 0 dim: -1 } default_insert: 2 }',
     ],
 )
 def test_a_field_that_is_not_read_is_refused(text):
     field = re.findall(r"(\w+): [\w.]+ }$", text)[0]
     with pytest.raises(LayerError, match=f"_param: {field} of a fork of Caffe is not supported; remove it"):
-        Rig(text, [[[1, 2]]])
+        Rig(text, [[[1, 2]]] * (2 if "Eltwise" in text else 1))
 
 
 def test_values_that_change_nothing_are_taken():
