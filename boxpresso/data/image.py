@@ -12,7 +12,8 @@ from PIL.Image import Image as PillowImage
 
 from ..proto.errors import BoxpressoError
 from ..proto.reading import FilePath
-from .picture import STRIP, open_picture
+from .errors import DataError
+from .picture import open_picture, upper_halves
 
 Numpy = np.ndarray[Any, Any]
 ImageLike = Union[FilePath, bytes, IO[bytes], PillowImage, Numpy, Any]
@@ -186,17 +187,9 @@ def _eight_bits(image: PillowImage, name: str) -> PillowImage:
         return image
     if image.mode in ("1", "LA", "La"):
         return image.convert("L")
-    if image.mode.startswith("I"):  # 16 bits; Pillow's own conversion would cut all above 255
-        bytes_, rows = np.empty((image.height, image.width), np.uint8), max(1, STRIP // max(1, 4 * image.width))
-        for top in range(0, image.height, rows):  # in strips: Pillow copies bytes twice
-            values = np.asarray(image.crop((0, top, image.width, min(top + rows, image.height)))).astype(np.int64)
-            if values.min() < 0 or values.max() > 65535:
-                low, high = np.asarray(image).min(), np.asarray(image).max()
-                raise BoxpressoError(f"{name} has numbers from {low} to {high}; save it with 8 or 16 bits")
-            bytes_[top : top + rows] = (values * 255 + 32767) // 65535
-        return Image.fromarray(bytes_)
-    if image.mode == "F":
-        raise BoxpressoError(
-            f"{name} holds floating-point numbers, whose white is not known; save it with 8 or 16 bits"
-        )
+    if image.mode[0] in "IF":  # 16 bits, or more
+        try:
+            return Image.fromarray(upper_halves(image))
+        except DataError as error:
+            raise BoxpressoError(f"cannot read the picture {name}: {error}") from None
     return image.convert("RGB")

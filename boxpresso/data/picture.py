@@ -129,16 +129,18 @@ def open_picture(source: PictureFile, header_alone: bool = False) -> Image.Image
     return opened
 
 
-def decode(source: PictureFile, color: bool | None = None, name: str = "") -> np.ndarray:
+def decode(source: PictureFile, color: bool | None = None, name: str = "", labels: bool = False) -> np.ndarray:
     """Decodes a picture.
 
-    EXIF orientation is not applied, as in Caffe, whose annotations are for pixels as they are stored.
+    EXIF orientation is not applied, as in Caffe, whose annotations are for pixels as they are stored. As OpenCV does it there,
+    16 bits become 8, and of a JPEG grey is the brightness that its file holds.
 
     Parameters
     ----------
     source : a path, or the bytes of a file.
     color : True for three channels, False for grey, None as the file has it.
     name : what to call bytes in errors.
+    labels : whether it is a map of labels, whose numbers of 16 bits would be 0 in 8.
 
     Returns
     -------
@@ -146,7 +148,7 @@ def decode(source: PictureFile, color: bool | None = None, name: str = "") -> np
 
     Raises
     ------
-    BrokenRecord that names the file, or `name` for bytes.
+    BrokenRecord that names the file, or `name` for bytes; also for labels in 16 bits.
 
     Examples
     --------
@@ -158,9 +160,15 @@ def decode(source: PictureFile, color: bool | None = None, name: str = "") -> np
     try:
         with open_picture(source) as opened:
             if color is None:
-                color = opened.mode not in ("1", "L", "LA", "La", "I", "I;16", "F")
+                color = opened.mode not in ("1", "L", "LA", "La", "F") and not opened.mode.startswith("I")
             mode = "RGB" if color else "L"
+            opened.draft(mode, None)  # a JPEG is decoded to its brightness alone
             opened.load()
+            deep = opened.mode[0] in "IF"
+            if deep and labels:
+                raise DataError("its labels have 16 bits, of which Caffe reads the upper half; save it with 8 bits")
+            if deep:
+                return np.repeat(upper_halves(opened)[..., None], len(mode), axis=2)
             return from_pillow(opened if opened.mode == mode else opened.convert(mode))  # convert would copy
     except FileNotFoundError:
         raise BrokenRecord(f"there is no picture {name}") from None
@@ -168,6 +176,32 @@ def decode(source: PictureFile, color: bool | None = None, name: str = "") -> np
         raise BrokenRecord(f"{name} is not an image that Pillow can read (JPEG, PNG, BMP, WebP ..)") from None
     except Exception as error:  # decoders raise all kinds, from SyntaxError to struct.error, on a broken file
         raise BrokenRecord(f"cannot read the picture {name}: {error or type(error).__name__}") from error
+
+
+def upper_halves(image: Image.Image) -> np.ndarray:
+    """The upper 8 bits of a grey image of 16, of Pillow's modes I, I;16 and their like, (H, W), as OpenCV takes them.
+    Pillow's own conversion cuts all above 255.
+
+    Raises
+    ------
+    DataError for numbers outside 0 to 65535, and for floating-point numbers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> upper_halves(Image.fromarray(np.array([[255, 256, 65535]], np.uint16))).tolist()
+    [[0, 1, 255]]
+    """
+    if image.mode == "F":
+        raise DataError("it holds floating-point numbers, whose white is not known; save it with 8 or 16 bits")
+    upper, rows = np.empty((image.height, image.width), np.uint8), max(1, STRIP // max(1, 4 * image.width))
+    for top in range(0, image.height, rows):  # in strips: Pillow copies bytes twice
+        values = np.asarray(image.crop((0, top, image.width, min(top + rows, image.height))))
+        if values.min() < 0 or values.max() > 65535:
+            low, high = np.asarray(image).min(), np.asarray(image).max()
+            raise DataError(f"it has numbers from {low} to {high}; save it with 8 or 16 bits")
+        upper[top : top + rows] = values >> 8
+    return upper
 
 
 def read_numbers(source: PictureFile, name: str = "") -> np.ndarray:
@@ -271,8 +305,8 @@ def resize(picture: np.ndarray, width: int, height: int, mode: str = "LINEAR") -
     Parameters
     ----------
     mode : LINEAR interpolates between pixel centres, without smoothing before shrinking, as OpenCV's; NEAREST takes the pixel
-        at floor(x * scale), as OpenCV's; AREA the mean of the pixels covered (LINEAR when nothing shrinks); CUBIC and LANCZOS4
-        are Pillow's kernels, whose values differ a little from OpenCV's.
+        at floor(x * scale), as OpenCV's; AREA the mean of the pixels covered, or where an axis grows the part of two that a
+        pixel covers along each, as OpenCV's; CUBIC and LANCZOS4 are Pillow's kernels, whose values differ from OpenCV's.
 
     Raises
     ------
@@ -290,15 +324,16 @@ def resize(picture: np.ndarray, width: int, height: int, mode: str = "LINEAR") -
     if (rows, columns) == (height, width):
         return picture
     if mode == "NEAREST":
-        y = (np.arange(height) * (rows / height)).astype(np.intp)
-        x = (np.arange(width) * (columns / width)).astype(np.intp)
+        y = (np.arange(height) * (1 / (height / rows))).astype(np.intp)  # rounded twice, as there
+        x = (np.arange(width) * (1 / (width / columns))).astype(np.intp)
         return np.asarray(picture[np.minimum(y, rows - 1)[:, None], np.minimum(x, columns - 1)])
-    if mode in ("LINEAR", "AREA") and (mode == "LINEAR" or (height >= rows and width >= columns)):
-        values = bilinear(picture, width, height)
+    if mode == "LINEAR" or (mode == "AREA" and (height > rows or width > columns)):
+        values = bilinear(picture, width, height, covers=mode == "AREA")
         return np.asarray(np.rint(values, out=values), np.uint8)
-    image, method = to_pillow(picture), Image.Resampling
     if mode == "AREA":
-        return from_pillow(image.resize((width, height), method.BOX))
+        values = means(means(picture, height).swapaxes(0, 1), width).swapaxes(0, 1)
+        return np.ascontiguousarray(np.rint(values), np.uint8)
+    image, method = to_pillow(picture), Image.Resampling
     if mode == "LANCZOS4":
         return from_pillow(image.resize((width, height), method.LANCZOS))
     if mode == "CUBIC":
@@ -307,7 +342,27 @@ def resize(picture: np.ndarray, width: int, height: int, mode: str = "LINEAR") -
     raise DataError(f"resize knows LINEAR, AREA, NEAREST, CUBIC and LANCZOS4, not {mode!r}")
 
 
-def bilinear(array: np.ndarray, width: int, height: int, factors: tuple[float, float] | None = None) -> np.ndarray:
+def means(array: np.ndarray, count: int) -> np.ndarray:
+    """`count` means along the first axis, of parts of one length. An element that lies in two of them counts for both, as
+    far as it lies there.
+
+    Examples
+    --------
+    >>> means(np.array([3, 6, 0]), 2).round(3).tolist()
+    [4.0, 2.0]
+    """
+    size = len(array)
+    ends = np.arange(count + 1) * (size / count)
+    whole = np.minimum(ends.astype(np.intp), size - 1)
+    sums = np.cumsum(array, axis=0, dtype=np.float32)
+    upto = sums[whole] + (ends - whole - 1).astype(np.float32).reshape(-1, *[1] * (array.ndim - 1)) * array[whole]
+    output: np.ndarray = (upto[1:] - upto[:-1]) * np.float32(count / size)
+    return output
+
+
+def bilinear(
+    array: np.ndarray, width: int, height: int, factors: tuple[float, float] | None = None, covers: bool = False
+) -> np.ndarray:
     """Resizes by bilinear interpolation between pixel centres; first the rows, then the columns.
 
     Nothing is smoothed before shrinking, as in OpenCV's INTER_LINEAR that Caffe uses: nets have learned from such images.
@@ -317,6 +372,7 @@ def bilinear(array: np.ndarray, width: int, height: int, factors: tuple[float, f
     array : (H, W, C), of any dtype.
     factors : how many times wider and higher it gets, where width and height are those sizes, rounded; None: width / W and
         height / H.
+    covers : whether two pixels count by how much of each a new one covers, as OpenCV's INTER_AREA has it where an axis grows.
 
     Returns
     -------
@@ -330,6 +386,11 @@ def bilinear(array: np.ndarray, width: int, height: int, factors: tuple[float, f
     """
 
     def places(count: int, size: int, factor: float | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        if covers:
+            grown, new = count / size, np.arange(count)
+            first = np.minimum((new * (1 / grown)).astype(np.intp), size - 1)
+            part = np.maximum(new + 1 - (first + 1) * grown, 0).astype(np.float32)
+            return first, np.minimum(first + 1, size - 1), part - np.floor(part)
         at = np.clip((np.arange(count) + 0.5) * (1 / factor if factor else size / count) - 0.5, 0, size - 1)
         first = at.astype(np.intp)
         return first, np.minimum(first + 1, size - 1), (at - first).astype(np.float32)

@@ -21,6 +21,7 @@ from ...proto import LayerParameter
 from ...proto.errors import LayerError, nearest
 from ...proto.limits import LIMITS
 from .filler import Fills, Seed
+from .fork_fields import refused_field
 from .gpu_lowering import AffineLast, ForwardLast, GpuLowering, OnLast
 from .lowering import Fusible, Lowering, Numbers, Pointwise
 from .numbers import too_large
@@ -227,7 +228,7 @@ class Layer:
                 if isinstance(value, Kernels) and name not in vars(self):
                     setattr(self, name, value.on(device))
         self.name: str = param.name
-        wrong = too_large(param)
+        wrong = too_large(param) or (refused_field(param, self.messages) if self.ours else "")
         self.need(not wrong, wrong)
         self.fills = Fills(seed)
         self.blobs: list[Blob] = []

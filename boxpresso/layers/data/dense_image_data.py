@@ -34,7 +34,7 @@ class PairSource(RecordSource):
     def load(self, index: int, rng: np.random.Generator) -> tuple[Numpy, Numpy]:
         p, (first, second) = self.param, self.pairs[index]
         image = decode(Path((p.root_folder_image or p.root_folder) + first), p.is_color)
-        label = decode(Path((p.root_folder_label or p.root_folder) + second), False)
+        label = decode(Path((p.root_folder_label or p.root_folder) + second), False, labels=True)
         if p.new_height:
             image = resize(image, p.new_width, p.new_height)
             label = resize(label, p.new_width, p.new_height, "NEAREST")

@@ -52,7 +52,7 @@ class SegSource(PairSource):
         kind = self.param.label_type
         if kind == self.param.PIXEL:
             where = self.param.root_folder + second
-            labels = resized(decode(Path(where), False), self.param)
+            labels = resized(decode(Path(where), False, labels=True), self.param)
             need_same_size(image, path, labels, where)
             return labels
         value = int(second) if kind == self.param.IMAGE else self.param.ignore_label

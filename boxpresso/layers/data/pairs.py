@@ -64,7 +64,7 @@ def crop_of(param: Any) -> tuple[int, int]:
 
 def read_pair(image: str, labels: str, param: Any) -> tuple[Numpy, Numpy]:
     """An image and its labels (H, W, 1), of the size that an ImageDataParameter asks for. Raises BrokenRecord."""
-    picture, map_ = decode(Path(image), param.is_color), decode(Path(labels), False)
+    picture, map_ = decode(Path(image), param.is_color), decode(Path(labels), False, labels=True)
     need_same_size(picture, image, map_, labels)
     return resized(picture, param), resized(map_, param)
 

@@ -28,11 +28,11 @@ class Convolution(
     convolution_param
         `num_output`: channels of the top, required. `kernel_size` (required), `pad` (0), `stride` (1), `dilation` (1):
         once for all spatial axes, or once for each. With two spatial axes `kernel_h` and `kernel_w`, `pad_h` and
-        `pad_w`, `stride_h` and `stride_w` may stand in their place. `group` (1): channels and outputs are divided into
-        so many independent convolutions. `bias_term` (true): whether there is a bias. `axis` (1): the axis of the
-        channels; the axes behind it are spatial. `weight_filler`, `bias_filler` (constant 0): the first values of W and
-        bias. `force_nd_im2col` and `engine` change nothing: every number of axes has one way to be computed on a
-        device.
+        `pad_w`, `stride_h` and `stride_w`, and yjxiong's `dilation_h` and `dilation_w` may stand in their place.
+        `group` (1): channels and outputs are divided into so many independent convolutions. `bias_term` (true): whether
+        there is a bias. `axis` (1): the axis of the channels; the axes behind it are spatial. `weight_filler`,
+        `bias_filler` (constant 0): the first values of W and bias. `force_nd_im2col` and `engine` change nothing: every
+        number of axes has one way to be computed on a device.
 
     Returns
     -------

@@ -299,10 +299,10 @@ class WindowLayer(Layer):
         p = param.convolution_param
         pairs = {
             name: [getattr(p, f"{name}_h"), getattr(p, f"{name}_w")] if p.HasField(f"{name}_h") else []
-            for name in ("kernel", "stride", "pad")
+            for name in ("kernel", "stride", "pad", "dilation")
         }
         kernel, stride = pairs["kernel"] or list(p.kernel_size) or [0], pairs["stride"] or list(p.stride) or [1]
-        pad, dilation = pairs["pad"] or list(p.pad) or [0], list(p.dilation) or [1]
+        pad, dilation = pairs["pad"] or list(p.pad) or [0], pairs["dilation"] or list(p.dilation) or [1]
         return Window(p.axis, kernel, stride, pad, dilation, cls.spreads)
 
     def read_window(self, axes: int) -> None:
@@ -310,7 +310,7 @@ class WindowLayer(Layer):
         self.kernel = self.per_axis("kernel_size", "kernel", axes, None)
         self.stride = self.per_axis("stride", "stride", axes, 1)
         self.pad = self.per_axis("pad", "pad", axes, 0)
-        dilation = self.per_axis("dilation", None, axes, 1)
+        dilation = self.per_axis("dilation", "dilation", axes, 1)
         # Caffe takes 0 along an axis where the kernel is 1
         self.dilation = tuple(1 if kernel == 1 else by for kernel, by in zip(self.kernel, dilation))
         for name in ("kernel", "stride", "dilation"):
@@ -325,11 +325,11 @@ class WindowLayer(Layer):
     def weights_shape(self) -> tuple[int, ...]:
         raise NotImplementedError(f"{self} has no weights_shape")
 
-    def per_axis(self, field: str, short: str | None, axes: int, default: int | None) -> tuple[int, ...]:
+    def per_axis(self, field: str, short: str, axes: int, default: int | None) -> tuple[int, ...]:
         """A repeated field, or its _h and _w, as one number for each spatial axis."""
         p = self.param.convolution_param
         values = tuple(getattr(p, field))
-        pair = (f"{short}_h", f"{short}_w") if short else ()
+        pair = f"{short}_h", f"{short}_w"
         if any(p.HasField(name) for name in pair):
             self.need(not values, f"{field} and {' or '.join(pair)} are both given; give one of them")
             self.need(axes == 2, f"{' and '.join(pair)} are for 2 spatial axes, the bottom has {axes}; give {field}")

@@ -14,7 +14,8 @@ KERNEL weighted_terms(int n, const Real* x, const Real* target, const Real* weig
 
 KERNEL weighted_backward(int n, const Real* x, const Real* target, const Real* weight, const Real* top_diff, Real* bottom_diff,
                          Real scale) {
-  GRID_LOOP(i, n) bottom_diff[i] = scale * top_diff[0] * weight[i] * (1 / (1 + exp(-x[i])) - target[i]);
+  GRID_LOOP(i, n)  // where the weight is 0, not even NaN matters
+    bottom_diff[i] = weight[i] != 0 ? scale * top_diff[0] * weight[i] * (1 / (1 + exp(-x[i])) - target[i]) : Real(0);
 }
 
 // The weight of a target of 1 is the share of those of 0 in its example, and the other way round; of any other target 0.

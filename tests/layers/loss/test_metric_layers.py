@@ -209,13 +209,18 @@ def test_a_gradient_is_reversed(device):
 def test_weighted_cross_entropy(device):
     targets, weights = (ROWS > 0).astype(float), ROWS**2
     weights[0] = 0
-    rig = Rig('type: "SigmoidCrossEntropyLossWeighted"', [ROWS, targets, weights], device=device, dtype=np.float64)
+    rig_text = 'type: "SigmoidCrossEntropyLossWeighted"'
+    rig = Rig(rig_text, [ROWS, targets, weights], device=device, dtype=np.float64)
     p = 1 / (1 + np.exp(-ROWS))
     wanted = -(weights * (targets * np.log(p) + (1 - targets) * np.log(1 - p))).sum() / 9
     np.testing.assert_allclose(rig.forward()[0], wanted, rtol=1e-10)
     check_gradient(rig)
+    left_out = np.where(weights > 0, ROWS, np.nan)  # where the weight is 0, score and target do not matter
+    rig = Rig(rig_text, [left_out, np.where(weights > 0, targets, np.inf), weights], device=device, dtype=np.float64)
+    np.testing.assert_allclose(rig.forward()[0], wanted, rtol=1e-10)
+    np.testing.assert_allclose(rig.backward([9], [True, False, False])[0], weights * (p - targets), atol=1e-12)
     with pytest.raises(LayerError, match="bottom 2 must have as many"):
-        Rig('type: "SigmoidCrossEntropyLossWeighted"', [ROWS, targets, weights[:3]])
+        Rig(rig_text, [ROWS, targets, weights[:3]])
 
 
 def test_balanced_cross_entropy(device):

@@ -1,0 +1,89 @@
+"""Fields of forks that change what a layer computes, and that no layer of ours reads: given another value, they are refused.
+
+A field of a message is read by a layer, or it is here, or among those that change no number;
+tests/layers/core/test_fork_fields.py finds one that is none of these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+SCALES = ("input_scale", "output_scale", "weight_scale", "bias_scale")  # of tensors in 8 bits: synopsys-caffe
+ZEROS = ("input_zero_point", "output_zero_point", "weight_zero_point", "bias_zero_point")
+EIGHT_BITS = (*SCALES, *ZEROS, "saturate", "per_channel_scale_weight", "per_channel_scale_output")
+
+# Of every message: they choose a device's algorithm, print, or say how something else that is refused is done.
+HARMLESS = frozenset({
+    "engine", "quantize_method", "sparse_mode", "ipu_sparse", "input_x8_position", "output_x8_position", "weight_fixed",
+    "cudnn_convolution_algo_seeker", "conv_algos_override", "conv_algorithm", "force_nd_im2col", "per_fla_fuse", "fuse",
+    "unit_test_mode", "unit_test_fuse_kernel", "debug_info", "display", "activation_alpha", "activation_beta", "k",
+})  # fmt: skip
+
+UNREAD: dict[str, tuple[str, ...]] = {
+    "annotated_data_param": ("yolo_data_type", "difficult_label_warmup"),
+    "batch_norm_param": ("use_weight_bias", "filler"),
+    "bias_param": EIGHT_BITS,
+    "concat_param": EIGHT_BITS,
+    "convolution_param": (
+        *EIGHT_BITS, "negative_slope", "coeff", "fusion_type", "fuse_type", "eltwise_param", "relu_param",
+        "submanifold_sparse", "dis_mode", "gen_mode", "shape_offset", "mini", "maxi", "inter_kernel", "mean_file",
+        "mean_value", "std", "scale",
+        "yuv_input", "input_format", "same_mode", "filter_stride", "filter_stride_h", "filter_stride_w",
+    ),
+    "data_param": (
+        "task_class_num", "limit_samples", "preselection_file", "preselection_label", "range_start", "range_end",
+        "rand_permute", "slice_point", "encoding", "subtract",
+    ),
+    "eltwise_param": (*EIGHT_BITS, "axis"),
+    "image_data_param": (
+        "short_side", "min_height", "min_width", "task_class_num", "regression", "face_transform", "max_shear_ratio",
+        "max_aspect_ratio", "max_rotate_angle", "min_random_scale", "max_random_scale", "max_random_shift", "face_mirror",
+        "face_point_num", "balance_class", "balance_by", "label_cut_start", "label_cut_end", "ndim_label",
+    ),
+    "inner_product_param": (*EIGHT_BITS, "relu", "negative_slope", "dis_mode", "gen_mode", "normalize"),
+    "input_param": EIGHT_BITS,
+    "loss_param": ("coeff",),
+    "lrn_param": EIGHT_BITS,
+    "memory_data_param": ("label_size", "transpose"),
+    "pooling_param": (*EIGHT_BITS, "blobs_lr", "blobs_a_min"),
+    "power_param": ("eps", "saturate"),
+    "relu_param": EIGHT_BITS,
+    "relu6_param": EIGHT_BITS,
+    "reshape_param": ("default_insert",),
+    "smooth_l1_loss_param": ("abssum",),
+    "softmax_param": (*EIGHT_BITS, "hard_ratio", "class_weight", "hard_mining_label", "cutting_point", "label_smooth_factor"),
+    "transform_param": (
+        "vertical_stretch_lower", "vertical_stretch_upper", "horizontal_stretch_lower", "horizontal_stretch_upper",
+        "max_color_shift", "min_side_min", "min_side_max", "aspect_min", "aspect_max", "max_distort", "rand_crop_test", "eigs",
+    ),
+}  # fmt: skip
+# Whose default is not what our layer does, but this is.
+PLAIN: dict[tuple[str, str], Any] = {("batch_norm_param", "use_weight_bias"): False}
+
+
+def refused_field(param: Any, messages: Sequence[str]) -> str:
+    """What is wrong with a LayerParameter that gives one of these fields a value, in one of `messages`; else "".
+
+    Examples
+    --------
+    >>> from boxpresso.proto import parse_net
+    >>> layer = parse_net('layer { name: "ip" inner_product_param { relu: true } }').layer[0]
+    >>> refused_field(layer, ("inner_product_param",))
+    'inner_product_param: relu of a fork of Caffe is not supported; remove it'
+    """
+    for message in messages:
+        if message not in UNREAD or not param.HasField(message):
+            continue
+        settings = getattr(param, message)
+        for field, value in settings.ListFields():
+            if field.name not in UNREAD[message]:
+                continue
+            if isinstance(value, (bool, int, float, str)):
+                plain = PLAIN.get((message, field.name), field.default_value)
+                same = field.has_default_value and value == plain
+            else:  # numbers of several tensors in 8 bits, or what a fork does after the layer
+                same = field.name in EIGHT_BITS and all(each == (field.name in SCALES) for each in value)
+            if not same:
+                return f"{message}: {field.name} of a fork of Caffe is not supported; remove it"
+    return ""

@@ -1,0 +1,152 @@
+"""Fields of forks: a layer reads them, or they change no number, or they are refused."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+from harness import Rig
+
+from boxpresso import Net
+from boxpresso.layers.core import REGISTRY, Layer, discover
+from boxpresso.layers.core.fork_fields import HARMLESS, UNREAD
+from boxpresso.proto import LayerParameter, parse_net
+from boxpresso.proto.errors import LayerError
+
+discover()
+DATA = ("annotated_data_param", "data_param", "image_data_param", "memory_data_param", "transform_param")
+ROOMS = ("dense", "loss", "neuron", "norm", "shape")
+PAIRS = [f"{name}_{axis}" for name in ("kernel", "stride", "pad") for axis in "hw"]
+KNOWN = {  # read elsewhere, or without a meaning here
+    "batch_norm_param": {
+        "bias_term": "with use_weight_bias alone",
+        "stats_batch_size": "of statistics over several processes",
+        "update_global_stats": "forks differ in its default",
+    },
+    "channel_scale_param": dict.fromkeys(("max_global_scale", "min_global_scale", "init_global_scale"), "of global_scale, refused"),
+    "convolution_param": dict.fromkeys(
+        ("kernel_depth", "temporal_stride", "temporal_pad", "filter_group", "kernel_shape", "stride_shape", "pad_shape"),
+        "proto/upgrade.py makes kernel_size and its like of them",
+    )
+    | dict.fromkeys(("dilation_h", "dilation_w", "stride_h", "stride_w"), "convolution_base.py: per_axis"),
+    "deformable_convolution_param": dict.fromkeys(PAIRS, "convolution_base.py: per_axis"),
+    "gather_param": dict.fromkeys(("axis", "indices"), "the message is refused"),
+    "inner_distance_param": {"bias_filler": "there is no bias, as in its program"},
+    "l1_loss_param": {"epsilon": "its program reads it nowhere"},
+    "loss_param": {"label_smoothing": "core/normalizer.py refuses it"},
+    "lrn_param": {"pooling_param": "of fuse_type, refused"},
+    "modulated_deformable_convolution_param": dict.fromkeys(PAIRS, "convolution_base.py: per_axis"),
+    "mult_softmax_loss_param": {"learning_multiple": "the message is refused"},
+    "noise_param": None,  # SSD's data transformer reads the message too
+    "norm_param": {"fix_scale": "lr_mult: 0 says it"},
+    "normalize_param": {},
+    "python_param": None,
+    "quantization_param": None,  # Ristretto's, of several precisions
+    "spatialtransformer_param": dict.fromkeys(("mirror", "rotate", "operation"), "the message is refused"),
+    "st_param": {"to_compute_dU": "only its speed"}
+    | {f"theta_{i}_{j}": "by its number" for i in (1, 2) for j in (1, 2, 3)},
+    "unpooling_param": dict.fromkeys(
+        ("out_pad", "out_kernel_size", "out_stride", *(f"out_{pair}" for pair in PAIRS)), "all that begin with out_"
+    ),
+    "upsample_param": {"nearestneighbor_mode": "what is done anyway"},
+    "yolo_seg_param": dict.fromkeys(("num_class", "class_scale", "use_logic_gradient", "use_hardsigmoid"), "its docstring"),
+}  # fmt: skip
+
+
+def messages() -> dict[str, str]:
+    """For each message the text of all files whose classes read it, and of their bases'."""
+    texts: dict[str, str] = {}
+    for cls in set(REGISTRY.values()):
+        if not cls.ours:
+            continue
+        bases = {base for base in cls.__mro__ if base.__module__.startswith("boxpresso.") and base is not Layer}
+        files = {inspect.getsourcefile(base) for base in bases}
+        for message in cls.messages:
+            texts[message] = texts.get(message, "") + "".join(
+                Path(str(file)).read_text("utf-8") for file in sorted(files)
+            )
+    return texts
+
+
+def test_no_field_is_passed_over():
+    rooms = tuple(f"boxpresso.layers.{room}." for room in ROOMS)
+    read = {name for cls in REGISTRY.values() if cls.__module__.startswith(rooms) for name in cls.messages}
+    texts, missing, seen = messages(), [], 0
+    for message in sorted(read | set(UNREAD)):
+        known = KNOWN.get(message, {})
+        kind = LayerParameter.DESCRIPTOR.fields_by_name[message].message_type
+        if known is None or message in DATA:
+            continue
+        for field in (field.name for field in kind.fields):
+            seen += 1
+            if field not in (*known, *HARMLESS, *UNREAD.get(message, ())) and not re.search(
+                rf"\b{field}\b", texts[message]
+            ):
+                missing.append(f"{message}: {field}")
+    assert not missing, "read them, or add them to fork_fields.py"
+    assert seen > 300
+
+
+def test_fields_that_are_refused_are_in_the_schema():
+    """Those of EIGHT_BITS are not in all messages."""
+    for message, fields in UNREAD.items():
+        names = {f.name for f in LayerParameter.DESCRIPTOR.fields_by_name[message].message_type.fields}
+        assert names & set(fields), message
+        assert not (set(fields) - names) - {
+            f for f in fields if f.endswith(("scale", "point", "weight", "output", "saturate"))
+        }
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'type: "InnerProduct" inner_product_param { num_output: 1 relu: true }',
+        'type: "InnerProduct" inner_product_param { num_output: 1 negative_slope: 0.1 }',
+        'type: "BatchNorm" batch_norm_param { use_weight_bias: true }',
+        'type: "Softmax" softmax_param { label_smooth_factor: 0.1 }',
+        'type: "Concat" concat_param { input_scale: 1 input_scale: 0.5 }',
+        'type: "ReLU" relu_param { saturate: Signed_8bit }',
+        'type: "Power" power_param { eps: 0.5 }',
+        'type: "Eltwise" eltwise_param { axis: 1 }',
+        'type: "Reshape" reshape_param { shape { dim: 0 dim: -1 } default_insert: 2 }',
+    ],
+)
+def test_a_field_that_is_not_read_is_refused(text):
+    field = re.findall(r"(\w+): [\w.]+ }$", text)[0]
+    with pytest.raises(LayerError, match=f"_param: {field} of a fork of Caffe is not supported; remove it"):
+        Rig(text, [[[1, 2]]] * (2 if "Eltwise" in text else 1))
+
+
+def test_values_that_change_nothing_are_taken():
+    for text in (
+        'type: "BatchNorm" batch_norm_param { use_weight_bias: false }',
+        'type: "Concat" concat_param { input_scale: 1 input_zero_point: 0 output_scale: 1 engine: CAFFE }',
+        'type: "Power" power_param { eps: 0.001 }',
+    ):
+        assert Rig(text, [[[1, 2]]]).forward()[0].shape == (1, 2)
+
+
+def test_dilation_along_each_axis():
+    """yjxiong's dilation_h and dilation_w."""
+    x = [[[[[1, 2, 3, 4, 5]]]]]
+    text = 'type: "Convolution" convolution_param { num_output: 1 kernel_h: 1 kernel_w: 2 dilation_h: 1 dilation_w: 3 }'
+    assert Rig(text, x, params=[[1, 10], [0]]).forward()[0].ravel().tolist() == [41, 52]
+    with pytest.raises(LayerError, match="dilation and dilation_h or dilation_w are both given"):
+        Rig(text.replace("dilation_h", "dilation: 2 dilation_h"), x)
+
+
+@pytest.mark.parametrize("field", ["yolo_data_type: 1", "max_color_shift: 3", "eigs: 0.2", "rand_crop_test: true"])
+def test_data_layers_refuse_them_too(field):
+    message = "annotated_data_param" if "yolo" in field else "transform_param"
+    text = f'type: "AnnotatedData" data_param {{ source: "x" batch_size: 1 }} {message} {{ {field} }}'
+    with pytest.raises(LayerError, match=f"{message}: {field.split(':')[0]} of a fork of Caffe"):
+        Rig(text, [])
+
+
+def test_a_net_that_is_looked_at_without_its_data_takes_them():
+    text = 'layer { name: "d" type: "ImageData" top: "d" top: "l" image_data_param { source: "x" ndim_label: 3 batch_size: 2 } }'
+    assert Net(parse_net(text), device="cpu", data="shapes").blobs["l"].shape == (2, 3)
+    with pytest.raises(LayerError, match="ndim_label of a fork"):
+        Net(parse_net(text), device="cpu")
