@@ -332,7 +332,8 @@ def resize(picture: np.ndarray, width: int, height: int, mode: str = "LINEAR") -
         return np.asarray(np.rint(values, out=values), np.uint8)
     if mode == "AREA":
         values = means(means(picture, height).swapaxes(0, 1), width).swapaxes(0, 1)
-        return np.ascontiguousarray(np.rint(values), np.uint8)
+        halves = (rows, columns) == (2 * height, 2 * width)  # there OpenCV adds four integers, and rounds up what lies between
+        return np.ascontiguousarray(np.floor(values + np.float32(0.5)) if halves else np.rint(values), np.uint8)
     image, method = to_pillow(picture), Image.Resampling
     if mode == "LANCZOS4":
         return from_pillow(image.resize((width, height), method.LANCZOS))
@@ -352,12 +353,16 @@ def means(array: np.ndarray, count: int) -> np.ndarray:
     [4.0, 2.0]
     """
     size = len(array)
-    ends = np.arange(count + 1) * (size / count)
-    whole = np.minimum(ends.astype(np.intp), size - 1)
-    sums = np.cumsum(array, axis=0, dtype=np.float32)
-    upto = sums[whole] + (ends - whole - 1).astype(np.float32).reshape(-1, *[1] * (array.ndim - 1)) * array[whole]
-    output: np.ndarray = (upto[1:] - upto[:-1]) * np.float32(count / size)
-    return output
+    if count == size:
+        return array
+    ends = np.arange(1, count) * (size / count)
+    cut = ends.astype(np.intp)  # the elements that two parts share
+    before = (ends - cut).astype(np.float32).reshape(-1, *[1] * (array.ndim - 1)) * array[cut]
+    sums = np.add.reduceat(array, np.append(0, cut), axis=0, dtype=np.float32)
+    sums[1:] -= before
+    sums[:-1] += before
+    sums *= np.float32(count / size)
+    return sums
 
 
 def bilinear(
