@@ -332,7 +332,10 @@ def resize(picture: np.ndarray, width: int, height: int, mode: str = "LINEAR") -
         return np.asarray(np.rint(values, out=values), np.uint8)
     if mode == "AREA":
         values = means(means(picture, height).swapaxes(0, 1), width).swapaxes(0, 1)
-        halves = (rows, columns) == (2 * height, 2 * width)  # there OpenCV adds four integers, and rounds up what lies between
+        halves = (rows, columns) == (
+            2 * height,
+            2 * width,
+        )  # there OpenCV adds four integers, and rounds up what lies between
         return np.ascontiguousarray(np.floor(values + np.float32(0.5)) if halves else np.rint(values), np.uint8)
     image, method = to_pillow(picture), Image.Resampling
     if mode == "LANCZOS4":

@@ -1,4 +1,5 @@
-"""Fields of forks that change what a layer computes, and that no layer of ours reads: given another value, they are refused.
+"""Fields of forks that change what a layer computes, and that no layer of ours reads: given another value, they are refused,
+or there is a warning where they only choose what a net learns from.
 
 A field of a message is read by a layer, or it is here, or among those that change no number;
 tests/layers/core/test_fork_fields.py finds one that is none of these.
@@ -6,6 +7,7 @@ tests/layers/core/test_fork_fields.py finds one that is none of these.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -58,6 +60,18 @@ UNREAD: dict[str, tuple[str, ...]] = {
         "max_color_shift", "min_side_min", "min_side_max", "aspect_min", "aspect_max", "max_distort", "rand_crop_test", "eigs",
     ),
 }  # fmt: skip
+# Those of them that choose what a net learns from, not what it computes: for them there is a warning.
+PASSED_OVER: dict[str, tuple[str, ...]] = {
+    "annotated_data_param": ("difficult_label_warmup",),
+    "data_param": (
+        "limit_samples", "preselection_file", "preselection_label", "range_start", "range_end", "rand_permute",
+    ),
+    "image_data_param": (
+        "face_transform", "max_shear_ratio", "max_aspect_ratio", "max_rotate_angle", "min_random_scale",
+        "max_random_scale", "max_random_shift", "balance_class", "balance_by",
+    ),
+    "transform_param": UNREAD["transform_param"],
+}  # fmt: skip
 # Whose default is not what our layer does, but this is.
 PLAIN: dict[tuple[str, str], Any] = {("batch_norm_param", "use_weight_bias"): False}
 
@@ -84,6 +98,14 @@ def refused_field(param: Any, messages: Sequence[str]) -> str:
                 same = field.has_default_value and value == plain
             else:  # numbers of several tensors in 8 bits, or what a fork does after the layer
                 same = field.name in EIGHT_BITS and all(each == (field.name in SCALES) for each in value)
-            if not same:
+            if same:
+                continue
+            if field.name in PASSED_OVER.get(message, ()):
+                warnings.warn(
+                    f"{param.type} layer {param.name!r}: {message}: {field.name} of a fork of Caffe is not supported, and is "
+                    "passed over",
+                    stacklevel=2,
+                )
+            else:
                 return f"{message}: {field.name} of a fork of Caffe is not supported; remove it"
     return ""

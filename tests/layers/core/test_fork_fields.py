@@ -11,7 +11,7 @@ from harness import Rig
 
 from boxpresso import Net
 from boxpresso.layers.core import REGISTRY, Layer, discover
-from boxpresso.layers.core.fork_fields import HARMLESS, UNREAD
+from boxpresso.layers.core.fork_fields import HARMLESS, PASSED_OVER, UNREAD, refused_field
 from boxpresso.proto import LayerParameter, parse_net
 from boxpresso.proto.errors import LayerError
 
@@ -137,12 +137,23 @@ def test_dilation_along_each_axis():
         Rig(text.replace("dilation_h", "dilation: 2 dilation_h"), x)
 
 
-@pytest.mark.parametrize("field", ["yolo_data_type: 1", "max_color_shift: 3", "eigs: 0.2", "rand_crop_test: true"])
-def test_data_layers_refuse_them_too(field):
-    message = "annotated_data_param" if "yolo" in field else "transform_param"
-    text = f'type: "AnnotatedData" data_param {{ source: "x" batch_size: 1 }} {message} {{ {field} }}'
-    with pytest.raises(LayerError, match=f"{message}: {field.split(':')[0]} of a fork of Caffe"):
+def test_data_layers_refuse_them_too():
+    text = 'type: "AnnotatedData" data_param { source: "x" batch_size: 1 } annotated_data_param { yolo_data_type: 1 }'
+    with pytest.raises(LayerError, match="annotated_data_param: yolo_data_type of a fork of Caffe"):
         Rig(text, [])
+
+
+@pytest.mark.parametrize("field", ["max_color_shift: 3", "eigs: 0.2", "rand_crop_test: true"])
+def test_a_warning_says_what_pictures_are_not_made_so(field):
+    text = f'type: "DummyData" dummy_data_param {{ shape {{ dim: 1 }} }} transform_param {{ {field} }}'
+    layer = parse_net(f"layer {{ {text} name: 'data' }}").layer[0]
+    said = f"DummyData layer 'data': transform_param: {field.split(':')[0]} of a fork of Caffe is not supported, and is passed over"
+    with pytest.warns(UserWarning, match=said):
+        assert not refused_field(layer, ("transform_param",))
+
+
+def test_what_is_passed_over_is_in_the_table():
+    assert all(set(fields) <= set(UNREAD[message]) for message, fields in PASSED_OVER.items())
 
 
 def test_a_net_that_is_looked_at_without_its_data_takes_them():
