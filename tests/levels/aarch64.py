@@ -33,10 +33,10 @@ PACKAGES = (
     ),
     *("libssl3", "libsqlite3-0", "libuuid1", "libncursesw6", "libtinfo6", "libreadline8", "libcrypt1", "libdb5.3"),
 )
-WHEELS = (  # later onnxruntimes do not start under qemu
-    "numpy protobuf pillow pytest pytest-xdist h5py lmdb ml_dtypes matplotlib rich pycocotools fastapi uvicorn python-multipart "
-    "httpx onnx onnxruntime==1.22.1"
-).split()
+WHEELS = [  # later onnxruntimes do not start under qemu
+    "numpy", "protobuf", "pillow", "pytest", "pytest-xdist", "h5py", "lmdb", "ml_dtypes", "matplotlib", "rich", "pycocotools",
+    "fastapi", "uvicorn", "python-multipart", "httpx", "onnx", "onnxruntime==1.22.1",
+]  # fmt: skip
 # Newer pips know one tag for another, older ones need each by name.
 PLATFORMS = [f"--platform=manylinux{v}_aarch64" for v in ("2014", "_2_17", "_2_27", "_2_28")]
 # Python takes itself for this file, so that the processes that it starts are emulated too.
