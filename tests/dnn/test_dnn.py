@@ -97,6 +97,8 @@ def test_blob_of_floats_and_bytes():
     assert dnn.blobFromImage(IMAGE, ddepth=dnn.CV_8U).dtype == np.uint8
     assert dnn.blobFromImage(IMAGE[:, :, 0]).shape == (1, 1, 2, 3)
     np.testing.assert_array_equal(dnn.imagesFromBlob(dnn.blobFromImage(IMAGE))[0], IMAGE)
+    assert [image.shape for image in dnn.imagesFromBlob(np.zeros((2, 3, 1, 4), np.float32))] == [(1, 4, 3)] * 2
+    assert dnn.imagesFromBlob(np.zeros((1, 1, 1, 1), np.float32))[0].shape == (1, 1)
 
 
 def test_letterbox_and_layout():
@@ -115,6 +117,12 @@ def test_letterbox_and_layout():
     blob = dnn.blobFromImageWithParams(IMAGE, params)
     assert blob[0, :, 0, 0].tolist() == [12, 6, 6]
     assert blob[0, :, 1, 0].tolist() == [58, 18, 7]
+    # sides are products in float, 25 * 0.76 = 19 of 19 columns here; a border is rounded and kept within a byte
+    image = (np.arange(45 * 25 * 3) % 251).astype(np.uint8).reshape(45, 25, 3)
+    params = dnn.Image2BlobParams(size=(19, 39), paddingmode=2, borderValue=(114.7, 300, -5))
+    blob = dnn.blobFromImageWithParams(image, params)[0]
+    assert (blob[:, 0, 0].tolist(), blob[:, 2, 0].tolist()) == ([115, 255, 0], [12, 13, 15])
+    assert (blob[:, 20, 18].tolist(), blob.sum()) == ([113, 114, 115], 270919)
 
 
 @pytest.mark.parametrize(
@@ -127,6 +135,12 @@ def test_letterbox_and_layout():
         (lambda: dnn.blobFromImage(IMAGE, ddepth=6), "ddepth must be"),
         (lambda: dnn.blobFromImage(IMAGE, mean=1, ddepth=dnn.CV_8U), "no mean or scale"),
         (lambda: dnn.blobFromImage(IMAGE, mean=(1,) * 5), "mean has at most 4"),
+        (lambda: dnn.blobFromImage(IMAGE, size=(0, 5)), r"above 0, or \(0, 0\) for the image's own, got \(0, 5\)"),
+        (lambda: dnn.blobFromImage(IMAGE, size=(-1, -1)), r"got \(-1, -1\)"),
+        (
+            lambda: dnn.blobFromImageWithParams(IMAGE, dnn.Image2BlobParams(size=(1, 9), paddingmode=2)),
+            "3 x 2 pixels in a letterbox of 1 x 9 keeps no pixel",
+        ),
         (lambda: dnn.imagesFromBlob(IMAGE), r"takes a blob \(N, C, H, W\)"),
         (lambda: dnn.NMSBoxes([[0, 0, 1]], [1], 0, 0), "boxes of 4 numbers"),
         (lambda: dnn.NMSBoxes([[0, 0, 1, 1]], [1, 2], 0, 0), "2 scores"),
@@ -456,6 +470,9 @@ def test_boxes_of_a_blob(mode):
     one = params.blobRectToImageRect((10, 20, 30, 40), (640, 480))
     assert list(one) == BOXES_OF_4_12[mode][0]
     assert type(one[0]) is int
+    cut = dnn.Image2BlobParams(size=(24, 8), paddingmode=dnn.DNN_PMODE_CROP_CENTER)
+    got = cut.blobRectsToImageRects([(6, -18, -18, 12), (-13, 24, -12, -8)], (52, 18))
+    assert got.tolist() == [[12, -38, -39, 26], [-28, 52, -26, -17]]  # places in double, of 4.12
     with pytest.raises(BoxpressoError, match="size of the blob"):
         dnn.Image2BlobParams().blobRectToImageRect((0, 0, 1, 1), (2, 2))
 
@@ -465,6 +482,9 @@ def test_scale_factors_are_scalars():
     assert params.scalefactor == (1, 1, 1, 1)
     params.scalefactor = 2.0
     assert params.scalefactor == (2, 0, 0, 0)  # as in OpenCV
+    params.scalefactor = (1, 2, 3, 4)
+    params.scalefactor = (7, 8)
+    assert params.scalefactor == (7, 8, 3, 4)  # what a sequence lacks stays
     image = np.full((2, 2, 3), 10, np.uint8)
     blob = dnn.blobFromImageWithParams(image, dnn.Image2BlobParams((1, 2, 3, 4)))
     assert blob[0, :, 0, 0].tolist() == [10, 20, 30]
