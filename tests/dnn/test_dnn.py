@@ -228,6 +228,28 @@ def test_layers_by_name_and_number():
     assert dnn.Net().empty()
 
 
+def test_names_of_convolutions_and_splits():
+    """As OpenCV 4.12 counts them: a Convolution by its tops, and a Split that the prototxt has."""
+    one = "kernel_size: 1 num_output: 1 weight_filler { value: 2 }"
+    net = dnn.readNetFromCaffe(
+        f"""input: "x" input_shape {{ dim: 1 dim: 1 dim: 1 dim: 1 }}
+        layer {{ name: "s" type: "Split" bottom: "x" top: "a" top: "b" }}
+        layer {{ name: "c" type: "Convolution" bottom: "a" bottom: "b" top: "u" top: "v" convolution_param {{ {one} }} }}
+        layer {{ name: "d" type: "ConvolutionDepthwise" bottom: "u" top: "w" convolution_param {{ {one} }} }}
+        layer {{ name: "r" type: "Power" bottom: "u" top: "z" power_param {{ scale: 3 }} }}""".encode()
+    )
+    net._missing = []  # fillers are weights enough here
+    for name in ("c", "d"):
+        net.net.params[name][0].data[...] = 2
+    assert net.getLayerNames() == ("s", "u", "v", "d", "r")
+    assert net.getUnconnectedOutLayersNames() == ("v", "d", "r")
+    assert (net.getLayerId("v"), net.getLayer(3).type, net.getLayersCount("Split")) == (3, "Convolution", 1)
+    assert len(net.getPerfProfile()[1]) == 5
+    net.setInput(np.full((1, 1, 1, 1), 5, np.float32))
+    assert [float(y.ravel()[0]) for y in net.forward(["u", "v", "d", "r", "s"])] == [10, 10, 20, 30, 5]
+    assert [len(tops) for tops in net.forwardAndRetrieve(["s", "v"])] == [2, 1]
+
+
 def test_forward_in_every_form():
     net = small()
     assert net.forward().tolist() == [[6, 7]]  # the last layer
