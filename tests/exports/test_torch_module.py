@@ -45,6 +45,32 @@ def test_other_layers(name):
     compared(net, {f"bottom_{i}": np.asarray(b, np.float32) for i, b in enumerate(bottoms)})
 
 
+def test_maxima_of_single_numbers():
+    """A bottom of one axis has one number for each image."""
+    net = net_of("type: 'ArgMax' argmax_param { out_max_val: true }", [np.zeros(3)])
+    compared(net, values(net))
+
+
+OTHER_BATCHES = {  # layers whose tops depend on the batch in another way than by their first axis, and how many they have
+    "type: 'Reshape' reshape_param { shape { dim: 1 } axis: 0 num_axes: 0 }": 1,
+    "type: 'Reshape' reshape_param { shape { dim: 1 dim: -1 } }": 1,
+    "type: 'Flatten' flatten_param { axis: 0 end_axis: 1 }": 1,
+    "type: 'Slice' slice_param { axis: 0 slice_point: 1 }": 2,
+    "type: 'Slice' slice_param { axis: 0 }": 2,
+}
+
+
+@pytest.mark.parametrize("text", OTHER_BATCHES)
+def test_another_batch(text):
+    net = net_of(text, [np.zeros((2, 2, 3))], tops=OTHER_BATCHES[text])
+    module = to_torch(net).eval()
+    x = np.random.default_rng(0).standard_normal((4, 2, 3)).astype(np.float32)
+    wanted, got = net.forward(bottom_0=x), module(torch.from_numpy(x))
+    assert {name: value.shape for name, value in wanted.items()} == {name: tuple(v.shape) for name, v in got.items()}
+    for name, value in wanted.items():
+        close(got[name].numpy(), value)
+
+
 def test_losses_are_refused_by_name():
     assert "SoftmaxWithLoss" in WITHOUT
     net = net_of('type: "SoftmaxWithLoss"', [np.zeros((2, 3)), np.zeros(2)])
