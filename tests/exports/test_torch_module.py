@@ -129,6 +129,41 @@ def test_state_goes_back(tmp_path):
             load_state(other, wrong)
 
 
+def test_a_name_taken_twice_keeps_its_weights(tmp_path):
+    """Caffe takes a name twice: both layers' weights go into a .caffemodel and back, in their order."""
+    from boxpresso.exports import load_state
+
+    net = named("u", "v", "w", "w", "u")
+    module = to_torch(net)
+    assert {"w.weight", "w@2.weight", "u@2.bias"} < set(module.state_dict())
+    module.save_caffemodel(tmp_path / "w.caffemodel")
+    back, other = named("u", "v", "w", "w", "u"), named("u", "v", "w", "w", "u")
+    for changed in (back, other):
+        for layer in changed.layers:
+            for blob in layer.blobs:
+                blob.data[...] = 9
+    back.copy_from(tmp_path / "w.caffemodel")
+    load_state(other, module.state_dict())
+    x = values(net)
+    for changed in (back, other):
+        np.testing.assert_array_equal(changed.forward(**x)["y4"], net.forward(**x)["y4"])
+
+
+def test_what_a_module_cannot_be():
+    with pytest.raises(ModelError, match=r"name 'a\.\.b': a part before or behind a dot is empty"):
+        to_torch(named("a..b"))
+    text = (
+        input_text("x", (1, 3, 1, 1))
+        + """
+        layer { name: "c" type: "Convolution" bottom: "x" top: "y" param { name: "w" }
+                convolution_param { num_output: 3 kernel_size: 1 bias_term: false } }
+        layer { name: "p" type: "InnerProduct" bottom: "y" top: "z" param { name: "w" share_mode: PERMISSIVE }
+                inner_product_param { num_output: 3 bias_term: false } }"""
+    )
+    with pytest.raises(LayerError, match=r"'p': .*its weight of shape \(3, 3\) is that of another layer, of shape"):
+        to_torch(Net(parse_net(text), device="cpu"))
+
+
 def test_gradients_are_those_of_the_net():
     rois = np.array([[0, 1, 2, 20, 18], [1, 3, 0, 25, 22]], np.float32)
     text = (
