@@ -182,6 +182,7 @@ def free_of(steps: Operations, leads: Mapping[str, str]) -> set[str]:
 
 def check_batch(net: Net, steps: Operations, leads: dict[str, str]) -> None:
     """Raises LayerError for a layer whose top does not grow with the batch along axis 0 alone."""
+    net.reshape()  # a list of rows that a forward has left is as long as that one's
     before = {name: tuple(net.blobs[name].shape) for name in net.blobs}
     inputs = [name for name in net.inputs if name in leads]
     data = {name: np.array(net.blobs[name].data) for name in inputs}
