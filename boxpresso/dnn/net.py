@@ -41,6 +41,7 @@ Buffer = Union[bytes, bytearray, memoryview, Numpy]
 ModelFile = Union[FilePath, Buffer]
 Weight = Callable[[], Weights]
 
+INPUT, INPUT_TYPE = "_input", "__NetInputLayer__"  # what OpenCV calls all inputs as one layer, number 0
 KEPT = 2**14  # rows of an image that are kept free without asking whether there can be as many detections
 
 
@@ -226,7 +227,7 @@ class Net:
             raise BoxpressoError(f"addLayerToPrev: layers compute in CV_32F, {CV_32F}, got {dtype}")
         model = NetParameter()
         if self._model is None:
-            model.layer.add(name="_input", type="Input", top=["_input"])
+            model.layer.add(name=INPUT, type="Input", top=[INPUT])
         else:
             model.CopyFrom(self._model)
         if any(layer.name == name for layer in model.layer):
@@ -264,12 +265,13 @@ class Net:
         name
             Of the input.
         scalefactor, mean
-            The net gets scalefactor * (blob - mean), with a mean for each channel.
+            The net gets scalefactor * (blob - mean), with a mean for each channel of four at most. Those that are missing are
+            0: as in OpenCV, one number is that of the first channel alone.
 
         Raises
         ------
         BoxpressoError
-            For an unknown name and for arrays of another type.
+            For an unknown name, for arrays of another type, and for means where there are more than four channels.
         """
         if self._net is None and self._model is not None:  # of addLayerToPrev
             del self._model.layer[0].input_param.shape[:]
@@ -284,11 +286,16 @@ class Net:
         if array.dtype not in (np.float32, np.uint8, np.float64):
             raise BoxpressoError(f"setInput takes float32 or uint8, got {array.dtype}")
         values = np.array(array, np.float32)
-        means = np.atleast_1d(np.asarray(mean, np.float32)).ravel()
-        if means.size and values.ndim > 1:
-            channels = values.shape[1]
-            each = np.resize(means, channels) if means.size == 1 else np.pad(means, (0, max(0, channels - means.size)))
-            values -= each[:channels].reshape(1, -1, *(1,) * (values.ndim - 2))
+        means = np.asarray(mean, np.float32).ravel()
+        if means.any():
+            channels = values.shape[1] if values.ndim > 1 else 1
+            if max(channels, means.size) > 4:
+                raise BoxpressoError(
+                    f"setInput: a mean is of four channels at most, as in OpenCV; it has {means.size} numbers, and the blob "
+                    f"{channels} channels: subtract it before"
+                )
+            each = np.pad(means, (0, 4 - means.size))[:channels]
+            values -= each.reshape(1, -1, *(1,) * (values.ndim - 2)) if values.ndim > 1 else each
         self._inputs[name or inputs[0]] = values * np.float32(scalefactor)
 
     def forward(self, outputName: str | Sequence[str] = "", *unused: Any) -> Any:
@@ -404,11 +411,11 @@ class Net:
         return tuple(self._ids)
 
     def getLayerId(self, layer: str) -> int:
-        """The number of a layer, from 1; -1 for an unknown name."""
-        return self._ids.get(layer, -1)
+        """The number of a layer, from 1; 0 for `_input`, OpenCV's layer of all inputs; -1 for an unknown name."""
+        return 0 if layer == INPUT else self._ids.get(layer, -1)
 
     def getLayer(self, layerId: int | str) -> LayerInfo:
-        """A layer by its number or its name.
+        """A layer by its number or its name; number 0 is OpenCV's layer of all inputs.
 
         Raises
         ------
@@ -416,6 +423,8 @@ class Net:
             For a layer that the net lacks.
         """
         names = {number: name for name, number in self._ids.items()}
+        if layerId in (0, INPUT):
+            return LayerInfo(INPUT, "", [])
         name = layerId if isinstance(layerId, str) else names.get(int(layerId), "")
         if name not in self._known:
             raise BoxpressoError(f"getLayer: the net has no layer {layerId!r}; numbers are 1 to {len(names)}")
@@ -423,12 +432,12 @@ class Net:
         return LayerInfo(name, type_of(layer), [np.array(blob.data) for blob in layer.blobs])
 
     def getLayerTypes(self) -> tuple[str, ...]:
-        """The types of layers that the net has, sorted."""
-        return tuple(sorted({type_of(self._layer(name)) for name in self._ids}))
+        """The types of layers that the net has, sorted, with OpenCV's of its layer of inputs."""
+        return tuple(sorted({INPUT_TYPE, *(type_of(self._layer(name)) for name in self._ids)}))
 
     def getLayersCount(self, layerType: str) -> int:
         """How many layers of a type the net has."""
-        return sum(type_of(self._layer(name)) == layerType for name in self._ids)
+        return sum(each == layerType for each in (INPUT_TYPE, *(type_of(self._layer(name)) for name in self._ids)))
 
     def getUnconnectedOutLayers(self) -> Numpy:
         """The numbers of the layers whose tops no other layer reads."""

@@ -222,10 +222,32 @@ def test_layers_by_name_and_number():
     assert (net.getLayer(2).name, net.getLayer("cut").type) == ("positive", "Slice")
     assert net.getUnconnectedOutLayersNames() == ("cut", "more")
     assert net.getUnconnectedOutLayers().tolist() == [3, 4]
-    assert net.getLayerTypes() == ("Power", "ReLU", "Slice")
-    assert net.getLayersCount("Power") == 2
+    assert net.getLayerTypes() == ("Power", "ReLU", "Slice", "__NetInputLayer__")
+    assert (net.getLayersCount("Power"), net.getLayersCount("__NetInputLayer__")) == (2, 1)
+    assert (net.getLayerId("_input"), net.getLayer(0).name, net.getLayer(0).type) == (0, "_input", "")
     assert 'name: "positive"' in net.dump()
     assert dnn.Net().empty()
+
+
+@pytest.mark.parametrize(
+    ("shape", "mean", "expected"),
+    [  # what 4.12 makes of 100
+        ((1, 3, 1, 1), 5, [95, 100, 100]),
+        ((1, 3, 1, 1), (2, 2), [98, 98, 100]),
+        ((1, 4, 1, 1), (1, 2, 3), [99, 98, 97, 100]),
+        ((1, 1, 1, 1), (1, 2, 3, 4), [99]),
+        ((2,), (5,), [95, 95]),
+    ],
+)
+def test_a_mean_is_a_scalar(shape, mean, expected):
+    """Of four numbers, those that are missing are 0."""
+    text = 'layer { name: "x" type: "Input" top: "x" input_param { shape { %s } } } '
+    text += 'layer { name: "p" type: "AbsVal" bottom: "x" top: "y" }'
+    net = dnn.readNetFromCaffe((text % " ".join(f"dim: {n}" for n in shape)).encode())
+    net.setInput(np.full(shape, 100, np.float32), "", 1.0, mean)
+    assert net.forward().ravel().tolist() == expected
+    with pytest.raises(BoxpressoError, match=r"a mean is of four channels at most, .* the blob 5 channels"):
+        net.setInput(np.zeros((1, 5, 1, 1), np.float32), mean=mean)
 
 
 def test_names_of_convolutions_and_splits():
@@ -258,7 +280,7 @@ def test_forward_in_every_form():
     outputs = net.forward(["more", "twice", "positive"])
     assert [output.tolist() for output in outputs] == [[[6, 7]], [[-2, 6]], [[0, 6]]]
     assert [o.tolist() for o in net.forwardAndRetrieve(["cut"])[0]] == [[[0]], [[6]]]
-    net.setInput(np.array([[1, 2], [3, 4]], np.float32), "x", 2, 1)
+    net.setInput(np.array([[1, 2], [3, 4]], np.float32), "x", 2, (1, 1))
     assert net.forward("twice").tolist() == [[0, 4], [8, 12]]
     net.setInput(np.array([[1, 2]], np.uint8), "x")
     assert net.forward("twice").tolist() == [[2, 4]]
