@@ -179,6 +179,23 @@ def test_suppression_is_opencvs():
     assert dnn.NMSBoxes([], [], 0.5, 0.4) == () == dnn.NMSBoxes(BOXES, SCORES, 0.99, 0.4)
 
 
+@pytest.mark.parametrize(
+    ("inner", "kept"),
+    [
+        ((0, 0, 2, 2, 0), [0]),  # wholly inside
+        ((1, 0, 2, 2, 0), [0, 1]),  # on a side of the other, as boxes are that are clipped at the edge of a picture
+        ((4, 0, 4, 4, 360), [0, 1]),  # beside it
+        ((0, 0, 4, 4, 90), [0]),  # the same
+        ((0, 0, 2, 0, 45), [0, 1]),  # without an area
+    ],
+)
+def test_rotated_boxes_that_touch(inner, kept):
+    """What 4.12 keeps of a box 4 x 4 and another."""
+    x, y, width, height, angle = map(float, inner)
+    boxes = [((0.0, 0.0), (4.0, 4.0), 0.0), ((x, y), (width, height), angle)]
+    assert list(dnn.NMSBoxesRotated(boxes, [0.9, 0.8], 0.0, 0.0 if x == 4 else 0.3)) == kept
+
+
 def test_an_adaptive_threshold():
     """After the first box the threshold is 0.9 * 0.5 = 0.45, which the second box's overlap of 0.5 exceeds."""
     boxes, scores = [[0, 0, 10, 10], [0, 0, 10, 5], [50, 50, 1, 1]], [0.9, 0.8, 0.7]
