@@ -344,6 +344,16 @@ def test_an_output_that_is_an_input_beside_one_of_its_name(tmp_path):
     assert {name: v.tolist() for name, v in made.items()} == {"x_out_2": [[0, 0]], "x_out": [[1, 1]]}
 
 
+def test_windows_of_what_is_not_finite():
+    """Im2col moves numbers: an infinity stays where it is, and channels may be of any axis."""
+    x = np.arange(18, dtype=np.float32).reshape(1, 2, 1, 3, 3)
+    x[0, 0, 0, 1, 1] = np.inf
+    net = net_of("type: 'Im2col' convolution_param { kernel_size: 2 pad: 1 axis: 2 }", [x])
+    made = run_onnxruntime(onnx_model(net), {"bottom_0": x})["top_0"]
+    padded = np.pad(x[:, :, 0], [(0, 0), (0, 0), (1, 1), (1, 1)])
+    np.testing.assert_array_equal(made[:, :, 1], padded[:, :, :4, 1:5])
+
+
 def test_a_batch_that_is_joined_has_a_name_of_its_own():
     """Equal names promise equal lengths: onnxruntime 1.32 put 2 N rows into the memory of N."""
     text = (
