@@ -51,6 +51,15 @@ def test_maxima_of_single_numbers():
     compared(net, values(net))
 
 
+def test_places_of_windows_beyond_the_border():
+    """As in Caffe a window without a pixel has the place -1."""
+    text = "type: 'Pooling' pooling_param { pool: MAX kernel_h: 1 kernel_w: 3 stride: 2 }"
+    net = net_of(text, [np.zeros((1, 1, 4, 5))], tops=2)
+    x = np.arange(20, dtype=np.float32).reshape(1, 1, 4, 5)
+    places = to_torch(net)(torch.from_numpy(x))["top_1"]
+    assert places[0, 0].tolist() == [[2, 4], [12, 14], [-1, -1]]
+
+
 OTHER_BATCHES = {  # layers whose tops depend on the batch in another way than by their first axis, and how many they have
     "type: 'Reshape' reshape_param { shape { dim: 1 } axis: 0 num_axes: 0 }": 1,
     "type: 'Reshape' reshape_param { shape { dim: 1 dim: -1 } }": 1,
