@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
-from ..proto.errors import BoxpressoError
 from .output import progress
 
 NAME = "mean"
@@ -32,9 +31,6 @@ def run(args: Namespace) -> int:
     names = ("blue", "green", "red") if len(channels) == 3 else tuple(f"channel {i}" for i in range(len(channels)))
     print("\n".join(f"mean_value: {value:<9.6g} # {name}" for name, value in zip(names, channels)))
     if args.file:
-        try:
-            write_mean(args.file, picture)
-        except OSError as error:
-            raise BoxpressoError(f"cannot write {args.file}: {error.strerror or error}") from error
+        write_mean(args.file, picture)
         print(f"{args.file}: {' x '.join(map(str, picture.shape))}")
     return 0

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from pathlib import Path
 
-from ..proto.errors import BoxpressoError, ModelError
+from ..proto.errors import ModelError
+from ..proto.files import replacing
 from .output import listed
 
 NAME = "upgrade"
@@ -75,8 +75,6 @@ def upgrade_prototxt(data: bytes, old: str, new: str) -> None:
 
 
 def write(path: str, text: str) -> None:
-    """Writes a text. Raises BoxpressoError that names the file."""
-    try:
-        Path(path).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise BoxpressoError(f"cannot write {path}: {error.strerror or error}") from error
+    """Writes a text, whole or not at all: NEW may be OLD. Raises ModelError that names the file."""
+    with replacing(path) as part:
+        part.write_text(text, encoding="utf-8")

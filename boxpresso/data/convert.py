@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..proto import AnnotatedDatum, BlobProto, Datum, LabelMap, to_text
+from ..proto.files import replacing
 from ..proto.signatures import JPEG, PNG, what_is
 from .errors import BrokenRecord, DataError
 from .folders import VOC_CLASSES, Scene, read_coco, read_images, read_voc, read_wider, read_yolo
@@ -185,7 +186,8 @@ def write_labels(path: str, labels: dict[int, str]) -> None:
     message = LabelMap()
     for label, name in labels.items():
         message.item.add(name="none_of_the_above" if name == "background" else name, label=label, display_name=name)
-    Path(path).write_text(to_text(message), encoding="utf-8")
+    with replacing(path) as part:
+        part.write_text(to_text(message), encoding="utf-8")
 
 
 def mean_of(source: str, tell: Tell = lambda done, all: None) -> np.ndarray:
@@ -253,9 +255,11 @@ def write_mean(path: str | os.PathLike[str], mean: np.ndarray) -> None:
     ...     read_mean(f"{folder}/mean.binaryproto").shape
     (3, 2, 2)
     """
-    if Path(path).suffix == ".npy":
-        np.save(path, mean.astype(np.float32))
-        return
+    values = mean.astype(np.float32)
     blob = BlobProto(num=1, channels=mean.shape[0], height=mean.shape[1], width=mean.shape[2])
-    blob.data.extend(mean.astype(np.float32).ravel().tolist())
-    Path(path).write_bytes(blob.SerializeToString())
+    blob.data.extend(values.ravel().tolist())
+    with replacing(path) as part, open(part, "wb") as file:
+        if Path(path).suffix == ".npy":
+            np.save(file, values)
+        else:
+            file.write(blob.SerializeToString())

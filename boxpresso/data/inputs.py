@@ -71,6 +71,8 @@ def mean_array(mean: Mean, channels: int, width: int, height: int) -> Numpy:
             f"{source} has the shape {array.shape}, but the net's input has {channels} channel{'s' * (channels > 1)}: give one "
             "number, or one for each channel"
         )
+    if not array.size:
+        raise ModelError(f"{source} has the shape {array.shape}, without a number: give a mean picture with pixels")
     if array.ndim < 3:
         return array.reshape(-1, 1, 1)
     if array.shape[1:] not in ((1, 1), (height, width)):

@@ -99,10 +99,13 @@ class Image2BlobParams:
     """The parameters of blobFromImageWithParams, in OpenCV's order.
 
     scalefactor, mean and borderValue become tuples of four numbers, for each channel, where those that are missing are 0: as
-    in OpenCV, one number is that of the first channel alone.
+    in OpenCV, one number is that of the first channel alone. A sequence that is assigned later leaves those as they were
+    that it does not have.
 
-    >>> Image2BlobParams((2.0, 3.0, 4.0)).scalefactor
-    (2.0, 3.0, 4.0, 0.0)
+    >>> params = Image2BlobParams((2.0, 3.0, 4.0), mean=(1, 2, 3))
+    >>> params.mean = (5,)
+    >>> params.scalefactor, params.mean
+    ((2.0, 3.0, 4.0, 0.0), (5.0, 2.0, 3.0, 0.0))
     """
 
     scalefactor: Scalar = (1.0, 1.0, 1.0, 1.0)
@@ -116,7 +119,9 @@ class Image2BlobParams:
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in SCALARS:
-            value = tuple(scalar(value, 0.0, name).tolist())
+            before = self.__dict__.get(name, ()) if np.ndim(value) else ()
+            given = scalar(value, 0.0, name).tolist()
+            value = (*given[: np.size(value)], *(before or given)[np.size(value) :])
         object.__setattr__(self, name, value)
 
     def blobRectToImageRect(self, rBlob: Sequence[float], size: Sequence[int]) -> tuple[int, int, int, int]:
@@ -146,12 +151,12 @@ class Image2BlobParams:
             return np.asarray(np.trunc(boxes.astype(np.float32) * np.tile(image, 2) / np.tile(blob, 2)), np.int32)
         whole = self.paddingmode == DNN_PMODE_LETTERBOX
         factor = (blob / image).min() if whole else (blob / image).max()
-        start = np.zeros(4, np.float32)
-        if whole:
-            start[:2] = (blob.astype(int) - (image * factor).astype(int)) // 2
-        else:
-            start[:2] = np.float32(-0.5) * (image * factor - blob)
-        return np.asarray(np.trunc((boxes.astype(np.float32) - start) / factor), np.int32)  # in float, as OpenCV
+        if whole:  # in float, as OpenCV
+            start = np.tile((blob.astype(int) - (image * factor).astype(int)) // 2, 2) * (1, 1, 0, 0)
+            return np.asarray(np.trunc((boxes - start).astype(np.float32) / factor), np.int32)
+        places = (boxes[:, :2] + 0.5 * (image * factor - blob).astype(np.float64)) / float(factor)  # in double
+        sides = boxes[:, 2:].astype(np.float32) / factor
+        return np.asarray(np.trunc(np.concatenate([places, sides], 1)), np.int32)
 
 
 def blobFromImageWithParams(image: Numpy, param: Image2BlobParams | None = None) -> Numpy:
@@ -176,8 +181,12 @@ def blobFromImagesWithParams(images: Sequence[Numpy], param: Image2BlobParams | 
     if not arrays:
         raise BoxpressoError("blobFromImages: there are no images")
     width, height = (int(side) for side in p.size)
-    if width <= 0 or height <= 0:
+    if width == 0 and height == 0:
         height, width = arrays[0].shape[:2]
+    if width <= 0 or height <= 0:
+        raise BoxpressoError(
+            f"blobFromImage: size must be (width, height) above 0, or (0, 0) for the image's own, got {(width, height)}"
+        )
     channels = {array.shape[2] for array in arrays}
     if len(channels) > 1:
         raise BoxpressoError(f"blobFromImages: the images have {sorted(channels)} channels; all must have the same")
@@ -229,10 +238,17 @@ def fit(image: Numpy, width: int, height: int, p: Image2BlobParams) -> Numpy:
         top, left = int(0.5 * (grown.shape[0] - height)), int(0.5 * (grown.shape[1] - width))
         return grown[top : top + height, left : left + width]
     if p.paddingmode == DNN_PMODE_LETTERBOX:
-        factor = float(min(np.float32(width) / np.float32(columns), np.float32(height) / np.float32(rows)))
-        across, down = int(columns * factor), int(rows * factor)
+        factor = min(np.float32(width) / np.float32(columns), np.float32(height) / np.float32(rows))
+        across, down = int(np.float32(columns) * factor), int(np.float32(rows) * factor)  # in float, as OpenCV
+        if across == 0 or down == 0:
+            raise BoxpressoError(
+                f"blobFromImage: an image of {columns} x {rows} pixels in a letterbox of {width} x {height} keeps no pixel "
+                "of its shorter side; give a larger size"
+            )
         top, left = (height - down) // 2, (width - across) // 2
         border = scalar(p.borderValue, 0.0, "borderValue")[: image.shape[2]]
+        if image.dtype == np.uint8:
+            border = np.clip(np.rint(border), 0, 255)
         result = np.empty((height, width, image.shape[2]), image.dtype)
         result[...] = border.astype(image.dtype)
         result[top : top + down, left : left + across] = resize(image, across, down)
@@ -272,7 +288,7 @@ def whole(weights: Numpy) -> Numpy:
 
 
 def imagesFromBlob(blob_: Numpy) -> tuple[Numpy, ...]:
-    """The images (H, W, C) of a blob (N, C, H, W).
+    """The images (H, W, C), of one channel (H, W), of a blob (N, C, H, W).
 
     Raises
     ------
@@ -281,4 +297,5 @@ def imagesFromBlob(blob_: Numpy) -> tuple[Numpy, ...]:
     """
     if np.ndim(blob_) != 4:
         raise BoxpressoError(f"imagesFromBlob takes a blob (N, C, H, W), got shape {np.shape(blob_)}")
-    return tuple(np.ascontiguousarray(image.transpose(1, 2, 0).squeeze()) for image in np.asarray(blob_))
+    images = (np.asarray(image).transpose(1, 2, 0) for image in np.asarray(blob_))
+    return tuple(np.ascontiguousarray(image[..., 0] if image.shape[2] == 1 else image) for image in images)

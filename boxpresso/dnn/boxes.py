@@ -103,7 +103,8 @@ def NMSBoxesRotated(
 
     Source
     ------
-    OpenCV 4.12, where a box that lies wholly in another overlaps it by 1.
+    OpenCV 4.12, where a box that lies wholly in another and touches none of its sides overlaps it by 1, and one without an
+    area overlaps none.
     """
     flat = [[*box[0], *box[1], box[2]] if len(box) == 3 else list(box) for box in bboxes]
     boxes, values = checked(flat, scores, 5)
@@ -223,19 +224,31 @@ def overlap(box: Numpy, others: Numpy) -> Numpy:
 
 
 def rectangle(x: float, y: float, width: float, height: float, degrees: float) -> Numpy:
-    """The corners (4, 2) of a rotated box, around it."""
+    """The corners (4, 2) of a rotated box, around it, rounded to float32 as OpenCV's are: sides that lie on each other do so
+    here too."""
     angle = np.deg2rad(degrees)
-    across, down = np.array([np.cos(angle), np.sin(angle)]), np.array([-np.sin(angle), np.cos(angle)])
-    signs = np.array([(-0.5, -0.5), (0.5, -0.5), (0.5, 0.5), (-0.5, 0.5)])
-    return np.asarray([x, y] + signs[:, :1] * width * across + signs[:, 1:] * height * down)
+    across = np.array([np.cos(angle), np.sin(angle)], np.float32) * np.float32(0.5 * width)
+    down = np.array([-np.sin(angle), np.cos(angle)], np.float32) * np.float32(0.5 * height)
+    centre = np.array([x, y], np.float32)
+    return np.array([centre - across - down, centre + across - down, centre + across + down, centre - across + down])
 
 
 def rotated_overlap(a: Numpy, b: Numpy, area_a: float, area_b: float) -> float:
-    """Intersection over union of two rectangles by their corners; 1 where one lies in the other."""
-    shared = polygon_area(clipped(a, b))
-    if shared >= min(area_a, area_b) * (1 - 1e-6) and shared > 0:
+    """Intersection over union of two rectangles by their corners; 1 where one lies in the other and touches no side of it."""
+    if area_a <= 0 or area_b <= 0:
+        return 0.0
+    if within(a, b) or within(b, a) or np.array_equal(a, b):
         return 1.0
-    return float(np.float32(shared / (area_a + area_b - shared))) if shared > 0 else 0.0
+    shared = polygon_area(clipped(a.astype(np.float64), b.astype(np.float64)))
+    return float(np.float32(shared / (area_a + area_b - shared)))
+
+
+def within(inner: Numpy, outer: Numpy) -> bool:
+    """Whether all corners of a rectangle lie in another, and none on a side of it."""
+    sides = np.roll(outer, -1, 0) - outer
+    apart = inner[:, None] - outer  # (corners, sides, 2)
+    turns = sides[:, 0] * apart[..., 1] - sides[:, 1] * apart[..., 0]
+    return bool((turns > 0).all() or (turns < 0).all())
 
 
 def kept(indices: Numpy) -> Kept:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Union
 
 import numpy as np
 
 from ..device import devices
+from ..layers.core import Layer
 from ..layers.core.registry import layer_class
 from ..net import Net as BoxpressoNet
 from ..net.weights import Weights, copy_weights, read_weights
@@ -39,8 +41,8 @@ Buffer = Union[bytes, bytearray, memoryview, Numpy]
 ModelFile = Union[FilePath, Buffer]
 Weight = Callable[[], Weights]
 
+INPUT, INPUT_TYPE = "_input", "__NetInputLayer__"  # what OpenCV calls all inputs as one layer, number 0
 KEPT = 2**14  # rows of an image that are kept free without asking whether there can be as many detections
-HIDDEN = ("Input", "Split")  # layers that OpenCV does not count
 
 
 def readNetFromCaffe(prototxt: ModelFile, caffeModel: ModelFile | None = None) -> Net:
@@ -111,6 +113,13 @@ def enum_name(messages: Sequence[str], key: str, value: Any) -> Any:
     return value
 
 
+def names_of(layer: Layer, tops: list[str], others: Container[str]) -> dict[str, tuple[str, list[str]]]:
+    """What OpenCV calls a layer: {name: (name in the prototxt, tops)}."""
+    if layer.param.type != "Convolution" or any(top in others for top in tops if top != layer.name):
+        return {layer.name: (layer.name, tops)}
+    return {top: (layer.name, [top]) for top in tops}
+
+
 def is_buffer(source: ModelFile) -> bool:
     return isinstance(source, (bytes, bytearray, memoryview, np.ndarray))
 
@@ -154,7 +163,8 @@ class LayerInfo:
 class Net:
     """A net with the methods of cv2.dnn.Net; `readNetFromCaffe` makes it.
 
-    Layers are numbered from 1 in the order of the prototxt; inputs do not count. A name is that of a layer, not of a blob.
+    Layers are numbered from 1 in the order of the prototxt; inputs do not count. A name is that of a layer, not of a blob;
+    but a Convolution is called after its top, and is a layer for each of several, as in OpenCV.
 
     Examples
     --------
@@ -169,6 +179,7 @@ class Net:
         self._model, self._weights, self._device = model, weights, "cpu"
         self._inputs: dict[str, Numpy] = {}
         self._ids: dict[str, int] = {}
+        self._known: dict[str, tuple[str, list[str]]] = {}  # by such a name: the layer, and its tops
         self._missing: list[str] = []
         self._net: BoxpressoNet | None = None
         if model is not None:
@@ -183,8 +194,12 @@ class Net:
             report = copy_weights(self._weights, net.layers)
             self._missing = [name for name in report.missing if name in net.params]
         self._net = net
-        rows = enumerate(layer for layer in net.layers if layer.type not in HIDDEN)
-        self._ids = {layer.name: number + 1 for number, layer in rows}
+        written = {layer.name for layer in self._model.layer if layer.type != "Input"}
+        self._known = {}
+        for layer in net.layers:
+            if layer.name in written:
+                self._known.update(names_of(layer, net.top_names[layer.name], written))
+        self._ids = {name: number + 1 for number, name in enumerate(self._known)}
 
     def addLayerToPrev(self, name: str, type: str, dtype: int, params: Mapping[str, Any]) -> int:
         """Adds a layer without weights that reads what the last one makes; an empty net begins with an input of any shape.
@@ -212,7 +227,7 @@ class Net:
             raise BoxpressoError(f"addLayerToPrev: layers compute in CV_32F, {CV_32F}, got {dtype}")
         model = NetParameter()
         if self._model is None:
-            model.layer.add(name="_input", type="Input", top=["_input"])
+            model.layer.add(name=INPUT, type="Input", top=[INPUT])
         else:
             model.CopyFrom(self._model)
         if any(layer.name == name for layer in model.layer):
@@ -227,7 +242,7 @@ class Net:
         self._model = model
         if self._net is not None:
             self._build()
-        return sum(layer.type not in HIDDEN for layer in model.layer)
+        return sum(layer.type != "Input" for layer in model.layer)
 
     @property
     def net(self) -> BoxpressoNet:
@@ -250,12 +265,13 @@ class Net:
         name
             Of the input.
         scalefactor, mean
-            The net gets scalefactor * (blob - mean), with a mean for each channel.
+            The net gets scalefactor * (blob - mean), with a mean for each channel of four at most. Those that are missing are
+            0: as in OpenCV, one number is that of the first channel alone.
 
         Raises
         ------
         BoxpressoError
-            For an unknown name and for arrays of another type.
+            For an unknown name, for arrays of another type, and for means where there are more than four channels.
         """
         if self._net is None and self._model is not None:  # of addLayerToPrev
             del self._model.layer[0].input_param.shape[:]
@@ -270,11 +286,16 @@ class Net:
         if array.dtype not in (np.float32, np.uint8, np.float64):
             raise BoxpressoError(f"setInput takes float32 or uint8, got {array.dtype}")
         values = np.array(array, np.float32)
-        means = np.atleast_1d(np.asarray(mean, np.float32)).ravel()
-        if means.size and values.ndim > 1:
-            channels = values.shape[1]
-            each = np.resize(means, channels) if means.size == 1 else np.pad(means, (0, max(0, channels - means.size)))
-            values -= each[:channels].reshape(1, -1, *(1,) * (values.ndim - 2))
+        means = np.asarray(mean, np.float32).ravel()
+        if means.any():
+            channels = values.shape[1] if values.ndim > 1 else 1
+            if max(channels, means.size) > 4:
+                raise BoxpressoError(
+                    f"setInput: a mean is of four channels at most, as in OpenCV; it has {means.size} numbers, and the blob "
+                    f"{channels} channels: subtract it before"
+                )
+            each = np.pad(means, (0, 4 - means.size))[:channels]
+            values -= each.reshape(1, -1, *(1,) * (values.ndim - 2)) if values.ndim > 1 else each
         self._inputs[name or inputs[0]] = values * np.float32(scalefactor)
 
     def forward(self, outputName: str | Sequence[str] = "", *unused: Any) -> Any:
@@ -319,8 +340,8 @@ class Net:
         """All tops of some layers, as they are right after each has run."""
         net = self.net
         for name in names:
-            if name not in self._ids:
-                raise BoxpressoError(f'forward: Requested layer "{name}" not found{nearest(name, self._ids)}')
+            if name not in self._known:
+                raise BoxpressoError(f'forward: Requested layer "{name}" not found{nearest(name, self._known)}')
         if self._missing:
             raise ModelError(
                 f"forward: the layers {', '.join(self._missing[:5])} have no weights; give readNetFromCaffe a "
@@ -329,21 +350,27 @@ class Net:
         for name, value in self._inputs.items():
             net.blobs[name].reshape(*value.shape)
             net.blobs[name].data[...] = value
-        tops = {name: net.top_names[name] for name in names}
+        tops = {name: self._known[name][1] for name in names}
         if set(net.outputs) >= {top for each in tops.values() for top in each}:
             out = net.forward()  # as a whole
             result = {name: [out[top] for top in each] for name, each in tops.items()}
         else:  # in parts, each ending with a layer that is asked for: a later one may work in place on its tops
             order = net.layer_names
-            result, start = {}, 0
-            for name in sorted(tops, key=order.index):
-                out = net.forward(start=order[start], end=name)
+            places = {name: order.index(self._known[name][0]) for name in tops}
+            result, start, out = {}, 0, {}
+            for name in sorted(tops, key=places.__getitem__):
+                if places[name] >= start:  # else the same layer once more, by another of its tops
+                    out = net.forward(start=order[start], end=order[places[name]])
                 result[name] = [out[top] for top in tops[name]]
-                start = order.index(name) + 1
+                start = places[name] + 1
         for name in names:
-            if net.layer_dict[name].type == "DetectionOutput":
+            if self._layer(name).type == "DetectionOutput":
                 result[name][0] = self._rows(name, result[name][0])
         return result
+
+    def _layer(self, name: str) -> Layer:
+        """A layer of that name."""
+        return self.net.layer_dict[self._known[name][0]]
 
     def _rows(self, name: str, detections: Numpy) -> Numpy:
         """Detections as OpenCV gives them: of each image the best first, then zeros up to keep_top_k rows for each image."""
@@ -351,7 +378,7 @@ class Net:
         rows = rows[(rows[:, 0] >= 0) & (rows[:, 1] >= 0)]  # Caffe's row of -1 says that there are none
         rows = rows[np.lexsort((-rows[:, 2], rows[:, 0]))]
         first, second, *_ = (self.net.blobs[bottom] for bottom in self.net.bottom_names[name])
-        keep = self.net.layer_dict[name].param.detection_output_param.keep_top_k
+        keep = self._layer(name).param.detection_output_param.keep_top_k
         keep = min(keep, max(KEPT, second.count // max(1, first.shape[0])))  # no more than there are scores
         count = max(keep * first.shape[0], len(rows), 1)
         result = np.zeros((1, 1, count, 7), np.float32)
@@ -363,13 +390,14 @@ class Net:
         net = self.net
         first = net.layer_names[0]
         net.forward(start=first, end=first)  # from here on layer by layer, without a plan
-        ticks = []
+        taken = {}
         for i, layer in enumerate(net.layers):
             begin = time.perf_counter_ns()
             net.forward_layer(i)
             net.device.synchronize()
-            if layer.type not in HIDDEN:
-                ticks.append(float(time.perf_counter_ns() - begin))
+            taken[layer.name] = float(time.perf_counter_ns() - begin)
+        parts = Counter(layer for layer, _ in self._known.values())
+        ticks = [taken[layer] / parts[layer] for layer, _ in self._known.values()]
         return int(sum(ticks)), np.array(ticks)
 
     # Asking
@@ -383,11 +411,11 @@ class Net:
         return tuple(self._ids)
 
     def getLayerId(self, layer: str) -> int:
-        """The number of a layer, from 1; -1 for an unknown name."""
-        return self._ids.get(layer, -1)
+        """The number of a layer, from 1; 0 for `_input`, OpenCV's layer of all inputs; -1 for an unknown name."""
+        return 0 if layer == INPUT else self._ids.get(layer, -1)
 
     def getLayer(self, layerId: int | str) -> LayerInfo:
-        """A layer by its number or its name.
+        """A layer by its number or its name; number 0 is OpenCV's layer of all inputs.
 
         Raises
         ------
@@ -395,19 +423,21 @@ class Net:
             For a layer that the net lacks.
         """
         names = {number: name for name, number in self._ids.items()}
+        if layerId in (0, INPUT):
+            return LayerInfo(INPUT, "", [])
         name = layerId if isinstance(layerId, str) else names.get(int(layerId), "")
-        if name not in self._ids:
+        if name not in self._known:
             raise BoxpressoError(f"getLayer: the net has no layer {layerId!r}; numbers are 1 to {len(names)}")
-        layer = self.net.layer_dict[name]
+        layer = self._layer(name)
         return LayerInfo(name, type_of(layer), [np.array(blob.data) for blob in layer.blobs])
 
     def getLayerTypes(self) -> tuple[str, ...]:
-        """The types of layers that the net has, sorted."""
-        return tuple(sorted({type_of(self.net.layer_dict[name]) for name in self._ids}))
+        """The types of layers that the net has, sorted, with OpenCV's of its layer of inputs."""
+        return tuple(sorted({INPUT_TYPE, *(type_of(self._layer(name)) for name in self._ids)}))
 
     def getLayersCount(self, layerType: str) -> int:
         """How many layers of a type the net has."""
-        return sum(type_of(self.net.layer_dict[name]) == layerType for name in self._ids)
+        return sum(each == layerType for each in (INPUT_TYPE, *(type_of(self._layer(name)) for name in self._ids)))
 
     def getUnconnectedOutLayers(self) -> Numpy:
         """The numbers of the layers whose tops no other layer reads."""
@@ -421,8 +451,7 @@ class Net:
         for layer in net.layers:
             read |= {(owner[bottom], bottom) for bottom in net.bottom_names[layer.name] if bottom in owner}
             owner.update(dict.fromkeys(net.top_names[layer.name], layer.name))
-        used = {name for name, _ in read}
-        return tuple(name for name in self._ids if name not in used)
+        return tuple(name for name, (layer, tops) in self._known.items() if not read & {(layer, top) for top in tops})
 
     def dump(self) -> str:
         """The prototxt of the net that runs."""

@@ -66,7 +66,8 @@ def merge(
     Raises
     ------
     ModelError
-        Where nothing can be merged, a name is that of two layers with weights, or a file cannot be read or written.
+        Where nothing can be merged, a name is that of two layers with weights or of one that is merged and another, or a file
+        cannot be read or written.
 
     Source
     ------
@@ -100,6 +101,11 @@ def merge(
     users = users_of(net)
     joined = [step for step in joined if not any(users[at] - set(step.layers) for at in places_of(net, step.layers))]
     gone = [name for step in joined for name in step.layers[1:]]
+    names = Counter(layer.name for layer in net.layers)
+    if twice := [name for step in joined for name in step.layers if names[name] > 1]:
+        raise ModelError(
+            f"{net.name!r} has several layers that are called {twice[0]!r}, one of which would be merged; give them other names"
+        )
     if not gone:
         raise ModelError(
             f"net {net.name!r} has nothing to merge: no BatchNorm, BN, Scale, Bias or linear Power follows a layer with "

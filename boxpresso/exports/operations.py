@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 from typing import Any, ClassVar
 
 import numpy as np
@@ -187,28 +188,40 @@ def operations(net: Net, outputs: Sequence[str] | None = None, fold: bool = True
 def names_of(plan: Plan, net: Net) -> dict[Value, str]:
     """What each value of a net is called."""
     last = {name: (name, times) for step in plan.steps for name, times in step.writes}
-    names = {}
+    names: dict[Value, str] = {}
+    taken = set(net.blobs)
     for step in plan.steps:
         layer = net.layers[step.layer]
         for value in step.writes:
             own = layer.type == "Input" or (last[value[0]] == value and value[0] not in net.inputs)
-            names[value] = value[0] if own else f"{value[0]}@{layer.name}"
+            names[value] = value[0] if own else free_name(f"{value[0]}@{layer.name}", taken)
+            taken.add(names[value])
     return names
+
+
+def free_name(name: str, taken: Container[str]) -> str:
+    """The name, with a number where it is taken."""
+    return name if name not in taken else next(other for i in count(2) if (other := f"{name}_{i}") not in taken)
+
+
+def output_name(blob: str, net: Net) -> str:
+    """What an output is called, which cannot have the name of an input."""
+    return free_name(f"{blob}_out", net.blobs) if blob in net.inputs else blob
 
 
 def operation(step: Step, source: Source, names: dict[Value, str]) -> Operation:
     """A step of a plan with its parameters."""
     layer, affine = source.layers[step.layer], after(step, source).affine
     type, params = layer.type, [np.array(blob.data, np.float32) for blob in layer.blobs]
-    count = channels(step, source)
+    wide = channels(step, source)
     if isinstance(step.lowering, Foldable) and not weighs(step, source):
         first = layer.fuse()
         assert isinstance(first, Affine)
         affine = first.then(affine)
-        scale, shift = (np.ones(count) if affine.scale is None else affine.scale), affine.shift
-        type, params = AFFINE, [np.broadcast_to(v, (count,)) for v in (scale, 0.0 if shift is None else shift)]
+        scale, shift = (np.ones(wide) if affine.scale is None else affine.scale), affine.shift
+        type, params = AFFINE, [np.broadcast_to(v, (wide,)) for v in (scale, 0.0 if shift is None else shift)]
     elif step.affine:
-        params = list(folded(params[0], params[1] if len(params) > 1 else None, affine, count, layer.scaled))
+        params = list(folded(params[0], params[1] if len(params) > 1 else None, affine, wide, layer.scaled))
     inputs, outputs = ([names[value] for value in values] for values in (step.reads, step.writes))
     layers = [source.layers[i].name for i in step.layers]
     return Operation(type, layer.name, layer, inputs, outputs, params, layers)

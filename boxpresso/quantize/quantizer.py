@@ -231,6 +231,8 @@ class Quantizer:
         for i, image in enumerate(self.images, 1):
             if isinstance(image, Mapping):
                 self.inputs.append({name: self.fitting(name, value, i) for name, value in image.items()})
+                if missing := [name for name in self.net.inputs if name not in image]:
+                    raise ModelError(f"input {i} of those given lacks {missing[0]!r}; give each input of the net")
             elif seeing is not None:
                 self.reference.append(seeing(image))
                 self.inputs.append({name: np.array(self.float.blobs[name].data) for name in self.float.inputs})
@@ -246,8 +248,10 @@ class Quantizer:
             )
         array = np.asarray(value, np.float32)
         wanted = self.net.blobs[name].shape
-        if array.shape[1:] != tuple(wanted[1:]):
+        if array.ndim != len(wanted) or array.shape[1:] != tuple(wanted[1:]):
             raise ModelError(f"input {number} of those given is {array.shape} for {name!r}, which is {tuple(wanted)}")
+        if not array.size:
+            raise ModelError(f"input {number} of those given is {array.shape} for {name!r}: it has no numbers")
         return array
 
     def run(self, float32: Collection[str], speed: bool) -> Quantization:

@@ -180,10 +180,11 @@ def measure_values(
     most: dict[str, list[Numpy]] = {}
     count = 0
     for count, values in enumerate(inputs, 1):
-        for name, value in values.items():
-            if net.blobs[name].shape != value.shape:
+        if any(net.blobs[name].shape != value.shape for name, value in values.items()):
+            for name, value in values.items():
                 net.blobs[name].reshape(*value.shape)
-                net.reshape()
+            net.reshape()
+        for name, value in values.items():
             net.blobs[name].data[...] = value
         for i, layer in enumerate(net.layers):
             if net.names[i][0]:

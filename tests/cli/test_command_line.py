@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -529,6 +530,19 @@ def test_upgrade_refuses(capsys):
         assert not Path("new").exists()
     Path("old.prototxt").write_text(V1)
     assert "cannot write" in call(capsys, "upgrade", "old.prototxt", "no/new")[2]
+
+
+def test_upgrade_in_place_keeps_the_old_where_it_cannot_write(capsys, monkeypatch):
+    Path("old.prototxt").write_text(V1)
+
+    def full(self, text, **options):
+        self.write_bytes(text.encode()[:100])
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_text", full)
+    assert "old.prototxt: No space left" in call(capsys, "upgrade", "old.prototxt", "old.prototxt")[2]
+    assert Path("old.prototxt").read_text() == V1
+    assert [path.name for path in Path().iterdir()] == ["old.prototxt"]
 
 
 def test_a_net_of_the_rcnn_kind(capsys):

@@ -131,6 +131,8 @@ def test_fast_math_is_the_nets_and_so_is_no_choice_for_a_net_that_is_there(net, 
 def test_a_mean_that_does_not_fit_is_refused(net):
     with pytest.raises(ModelError, match=r"shape \(2,\).*3 channels"):
         detect(net, picture(), mean=(1, 2))
+    with pytest.raises(ModelError, match=r"shape \(3, 0, 7\), without a number"):
+        detect(net, picture(), mean=np.zeros((3, 0, 7)))
 
 
 @pytest.mark.parametrize("name", ["QR0", "QR1"])

@@ -97,6 +97,8 @@ def test_blob_of_floats_and_bytes():
     assert dnn.blobFromImage(IMAGE, ddepth=dnn.CV_8U).dtype == np.uint8
     assert dnn.blobFromImage(IMAGE[:, :, 0]).shape == (1, 1, 2, 3)
     np.testing.assert_array_equal(dnn.imagesFromBlob(dnn.blobFromImage(IMAGE))[0], IMAGE)
+    assert [image.shape for image in dnn.imagesFromBlob(np.zeros((2, 3, 1, 4), np.float32))] == [(1, 4, 3)] * 2
+    assert dnn.imagesFromBlob(np.zeros((1, 1, 1, 1), np.float32))[0].shape == (1, 1)
 
 
 def test_letterbox_and_layout():
@@ -115,6 +117,12 @@ def test_letterbox_and_layout():
     blob = dnn.blobFromImageWithParams(IMAGE, params)
     assert blob[0, :, 0, 0].tolist() == [12, 6, 6]
     assert blob[0, :, 1, 0].tolist() == [58, 18, 7]
+    # sides are products in float, 25 * 0.76 = 19 of 19 columns here; a border is rounded and kept within a byte
+    image = (np.arange(45 * 25 * 3) % 251).astype(np.uint8).reshape(45, 25, 3)
+    params = dnn.Image2BlobParams(size=(19, 39), paddingmode=2, borderValue=(114.7, 300, -5))
+    blob = dnn.blobFromImageWithParams(image, params)[0]
+    assert (blob[:, 0, 0].tolist(), blob[:, 2, 0].tolist()) == ([115, 255, 0], [12, 13, 15])
+    assert (blob[:, 20, 18].tolist(), blob.sum()) == ([113, 114, 115], 270919)
 
 
 @pytest.mark.parametrize(
@@ -127,6 +135,12 @@ def test_letterbox_and_layout():
         (lambda: dnn.blobFromImage(IMAGE, ddepth=6), "ddepth must be"),
         (lambda: dnn.blobFromImage(IMAGE, mean=1, ddepth=dnn.CV_8U), "no mean or scale"),
         (lambda: dnn.blobFromImage(IMAGE, mean=(1,) * 5), "mean has at most 4"),
+        (lambda: dnn.blobFromImage(IMAGE, size=(0, 5)), r"above 0, or \(0, 0\) for the image's own, got \(0, 5\)"),
+        (lambda: dnn.blobFromImage(IMAGE, size=(-1, -1)), r"got \(-1, -1\)"),
+        (
+            lambda: dnn.blobFromImageWithParams(IMAGE, dnn.Image2BlobParams(size=(1, 9), paddingmode=2)),
+            "3 x 2 pixels in a letterbox of 1 x 9 keeps no pixel",
+        ),
         (lambda: dnn.imagesFromBlob(IMAGE), r"takes a blob \(N, C, H, W\)"),
         (lambda: dnn.NMSBoxes([[0, 0, 1]], [1], 0, 0), "boxes of 4 numbers"),
         (lambda: dnn.NMSBoxes([[0, 0, 1, 1]], [1, 2], 0, 0), "2 scores"),
@@ -163,6 +177,23 @@ def test_suppression_is_opencvs():
     inside = [((0, 0), (20, 20), 45), ((0, 0), (4, 4), 10)]  # wholly in another: the overlap is 1 for OpenCV
     assert dnn.NMSBoxesRotated(inside, [0.9, 0.8], 0.1, 0.9).tolist() == [0]
     assert dnn.NMSBoxes([], [], 0.5, 0.4) == () == dnn.NMSBoxes(BOXES, SCORES, 0.99, 0.4)
+
+
+@pytest.mark.parametrize(
+    ("inner", "kept"),
+    [
+        ((0, 0, 2, 2, 0), [0]),  # wholly inside
+        ((1, 0, 2, 2, 0), [0, 1]),  # on a side of the other, as boxes are that are clipped at the edge of a picture
+        ((4, 0, 4, 4, 360), [0, 1]),  # beside it
+        ((0, 0, 4, 4, 90), [0]),  # the same
+        ((0, 0, 2, 0, 45), [0, 1]),  # without an area
+    ],
+)
+def test_rotated_boxes_that_touch(inner, kept):
+    """What 4.12 keeps of a box 4 x 4 and another."""
+    x, y, width, height, angle = map(float, inner)
+    boxes = [((0.0, 0.0), (4.0, 4.0), 0.0), ((x, y), (width, height), angle)]
+    assert list(dnn.NMSBoxesRotated(boxes, [0.9, 0.8], 0.0, 0.0 if x == 4 else 0.3)) == kept
 
 
 def test_an_adaptive_threshold():
@@ -208,10 +239,54 @@ def test_layers_by_name_and_number():
     assert (net.getLayer(2).name, net.getLayer("cut").type) == ("positive", "Slice")
     assert net.getUnconnectedOutLayersNames() == ("cut", "more")
     assert net.getUnconnectedOutLayers().tolist() == [3, 4]
-    assert net.getLayerTypes() == ("Power", "ReLU", "Slice")
-    assert net.getLayersCount("Power") == 2
+    assert net.getLayerTypes() == ("Power", "ReLU", "Slice", "__NetInputLayer__")
+    assert (net.getLayersCount("Power"), net.getLayersCount("__NetInputLayer__")) == (2, 1)
+    assert (net.getLayerId("_input"), net.getLayer(0).name, net.getLayer(0).type) == (0, "_input", "")
     assert 'name: "positive"' in net.dump()
     assert dnn.Net().empty()
+
+
+@pytest.mark.parametrize(
+    ("shape", "mean", "expected"),
+    [  # what 4.12 makes of 100
+        ((1, 3, 1, 1), 5, [95, 100, 100]),
+        ((1, 3, 1, 1), (2, 2), [98, 98, 100]),
+        ((1, 4, 1, 1), (1, 2, 3), [99, 98, 97, 100]),
+        ((1, 1, 1, 1), (1, 2, 3, 4), [99]),
+        ((2,), (5,), [95, 95]),
+    ],
+)
+def test_a_mean_is_a_scalar(shape, mean, expected):
+    """Of four numbers, those that are missing are 0."""
+    text = 'layer { name: "x" type: "Input" top: "x" input_param { shape { %s } } } '
+    text += 'layer { name: "p" type: "AbsVal" bottom: "x" top: "y" }'
+    net = dnn.readNetFromCaffe((text % " ".join(f"dim: {n}" for n in shape)).encode())
+    net.setInput(np.full(shape, 100, np.float32), "", 1.0, mean)
+    assert net.forward().ravel().tolist() == expected
+    with pytest.raises(BoxpressoError, match=r"a mean is of four channels at most, .* the blob 5 channels"):
+        net.setInput(np.zeros((1, 5, 1, 1), np.float32), mean=mean)
+
+
+def test_names_of_convolutions_and_splits():
+    """As OpenCV 4.12 counts them: a Convolution by its tops, and a Split that the prototxt has."""
+    one = "kernel_size: 1 num_output: 1 weight_filler { value: 2 }"
+    net = dnn.readNetFromCaffe(
+        f"""input: "x" input_shape {{ dim: 1 dim: 1 dim: 1 dim: 1 }}
+        layer {{ name: "s" type: "Split" bottom: "x" top: "a" top: "b" }}
+        layer {{ name: "c" type: "Convolution" bottom: "a" bottom: "b" top: "u" top: "v" convolution_param {{ {one} }} }}
+        layer {{ name: "d" type: "ConvolutionDepthwise" bottom: "u" top: "w" convolution_param {{ {one} }} }}
+        layer {{ name: "r" type: "Power" bottom: "u" top: "z" power_param {{ scale: 3 }} }}""".encode()
+    )
+    net._missing = []  # fillers are weights enough here
+    for name in ("c", "d"):
+        net.net.params[name][0].data[...] = 2
+    assert net.getLayerNames() == ("s", "u", "v", "d", "r")
+    assert net.getUnconnectedOutLayersNames() == ("v", "d", "r")
+    assert (net.getLayerId("v"), net.getLayer(3).type, net.getLayersCount("Split")) == (3, "Convolution", 1)
+    assert len(net.getPerfProfile()[1]) == 5
+    net.setInput(np.full((1, 1, 1, 1), 5, np.float32))
+    assert [float(y.ravel()[0]) for y in net.forward(["u", "v", "d", "r", "s"])] == [10, 10, 20, 30, 5]
+    assert [len(tops) for tops in net.forwardAndRetrieve(["s", "v"])] == [2, 1]
 
 
 def test_forward_in_every_form():
@@ -222,7 +297,7 @@ def test_forward_in_every_form():
     outputs = net.forward(["more", "twice", "positive"])
     assert [output.tolist() for output in outputs] == [[[6, 7]], [[-2, 6]], [[0, 6]]]
     assert [o.tolist() for o in net.forwardAndRetrieve(["cut"])[0]] == [[[0]], [[6]]]
-    net.setInput(np.array([[1, 2], [3, 4]], np.float32), "x", 2, 1)
+    net.setInput(np.array([[1, 2], [3, 4]], np.float32), "x", 2, (1, 1))
     assert net.forward("twice").tolist() == [[0, 4], [8, 12]]
     net.setInput(np.array([[1, 2]], np.uint8), "x")
     assert net.forward("twice").tolist() == [[2, 4]]
@@ -456,6 +531,9 @@ def test_boxes_of_a_blob(mode):
     one = params.blobRectToImageRect((10, 20, 30, 40), (640, 480))
     assert list(one) == BOXES_OF_4_12[mode][0]
     assert type(one[0]) is int
+    cut = dnn.Image2BlobParams(size=(24, 8), paddingmode=dnn.DNN_PMODE_CROP_CENTER)
+    got = cut.blobRectsToImageRects([(6, -18, -18, 12), (-13, 24, -12, -8)], (52, 18))
+    assert got.tolist() == [[12, -38, -39, 26], [-28, 52, -26, -17]]  # places in double, of 4.12
     with pytest.raises(BoxpressoError, match="size of the blob"):
         dnn.Image2BlobParams().blobRectToImageRect((0, 0, 1, 1), (2, 2))
 
@@ -465,6 +543,9 @@ def test_scale_factors_are_scalars():
     assert params.scalefactor == (1, 1, 1, 1)
     params.scalefactor = 2.0
     assert params.scalefactor == (2, 0, 0, 0)  # as in OpenCV
+    params.scalefactor = (1, 2, 3, 4)
+    params.scalefactor = (7, 8)
+    assert params.scalefactor == (7, 8, 3, 4)  # what a sequence lacks stays
     image = np.full((2, 2, 3), 10, np.uint8)
     blob = dnn.blobFromImageWithParams(image, dnn.Image2BlobParams((1, 2, 3, 4)))
     assert blob[0, :, 0, 0].tolist() == [10, 20, 30]

@@ -189,6 +189,8 @@ def test_a_batch_of_any_size():
     for images in (1, 2, 5):
         data = np.random.default_rng(images).uniform(0, 255, (images, 3, 32, 32)).astype(np.float32)
         close(run_onnxruntime(model, {"data": data})["found"], net.forward(data=data)["found"], atol=1e-5)
+    again = onnx_model(net, dynamic_batch=True)  # the rows that the last forward has left do not matter
+    assert again.graph.output == model.graph.output
     net = net_of(CONV % (4, 3, 1), [np.zeros((2, 3, 8, 8))])
     model = onnx_model(net, dynamic_batch=True)
     data = np.random.default_rng(0).standard_normal((7, 3, 8, 8)).astype(np.float32)
@@ -313,6 +315,73 @@ def test_names_with_an_at():
     model = onnx_model(net, outputs=["m3@ssh", "y"], dynamic_batch=True)
     assert [o.name for o in model.graph.output] == ["m3@ssh", "y"]
     check(net, values(net))
+
+
+TAKEN = {  # values whose names are those that the writer would make up: {what: (net, outputs)}
+    "a constant's": layer("a", "x", "a/constant_1", CONV % (2, 1, 0)) + layer("r", "a/constant_1", "y", 'type: "TanH"'),
+    "an operator's": layer("a", "x", "t", 'type: "Swish"') + layer("s", "t", "a/Sigmoid_1", 'type: "Swish"'),
+    "a layer's, twice": layer("a", "x", "y", 'type: "TanH"')
+    + layer("r", "y", "y", 'type: "Exp"')
+    + layer("r", "y", "y", 'type: "Sigmoid"')
+    + layer("z", "y", "y", 'type: "Power"'),
+    "a value's behind an @": layer("a", "x", "y", 'type: "TanH"')
+    + layer("r", "y", "y", 'type: "Exp"')
+    + layer("z", "y", "y@a", 'type: "Sigmoid"'),
+}
+
+
+@pytest.mark.parametrize("text", TAKEN.values(), ids=TAKEN)
+def test_names_that_are_taken(text):
+    net = Net(parse_net(input_text("x", (1, 2, 3, 3)) + text), device="cpu", seed=1)
+    onnx.checker.check_model(onnx_model(net), full_check=True)
+    check(net, values(net))
+
+
+def test_an_output_that_is_an_input_beside_one_of_its_name(tmp_path):
+    net = Net(parse_net(input_text("x", (1, 2)) + layer("r", "x", "x_out", 'type: "Exp"')), device="cpu")
+    export_onnx(net, tmp_path / "net.onnx", outputs=["x", "x_out"])
+    made = run_onnxruntime(onnx.load(tmp_path / "net.onnx"), {"x": np.zeros((1, 2), np.float32)})
+    assert {name: v.tolist() for name, v in made.items()} == {"x_out_2": [[0, 0]], "x_out": [[1, 1]]}
+
+
+def test_windows_of_what_is_not_finite():
+    """Im2col moves numbers: an infinity stays where it is, and channels may be of any axis."""
+    x = np.arange(18, dtype=np.float32).reshape(1, 2, 1, 3, 3)
+    x[0, 0, 0, 1, 1] = np.inf
+    net = net_of("type: 'Im2col' convolution_param { kernel_size: 2 pad: 1 axis: 2 }", [x])
+    made = run_onnxruntime(onnx_model(net), {"bottom_0": x})["top_0"]
+    padded = np.pad(x[:, :, 0], [(0, 0), (0, 0), (1, 1), (1, 1)])
+    np.testing.assert_array_equal(made[:, :, 1], padded[:, :, :4, 1:5])
+
+
+def test_a_batch_that_is_joined_has_a_name_of_its_own():
+    """Equal names promise equal lengths: onnxruntime 1.32 put 2 N rows into the memory of N."""
+    text = (
+        input_text("x", (4,))
+        + layer("c", "x", "c", "type: 'CReLU' crelu_param { concat_axis: 0 }")
+        + layer("d", "c", "d", 'type: "Power" power_param { scale: 2 }')
+        + layer("b", "d", "d", 'type: "BNLL"')
+    )
+    net = Net(parse_net(text), device="cpu")
+    model = onnx_model(net, outputs=["c", "d"], dynamic_batch=True)
+    names = [one.type.tensor_type.shape.dim[0].dim_param for one in (*model.graph.input, *model.graph.output)]
+    assert names[0] == "batch"
+    assert names[1] == names[2] != "batch"
+    x = np.array([1, -2, 3], np.float32)
+    made, wanted = run_onnxruntime(model, {"x": x}), np.array([1, 0, 3, 0, 2, 0])
+    close(made["c"], wanted)
+    close(made["d"], np.log1p(np.exp(2 * wanted)), atol=1e-6)
+
+
+def test_a_batch_beside_a_single_number():
+    text = (
+        input_text("one", ())
+        + input_text("x", (2, 3, 1, 1))
+        + layer("s", "x one", "y", "type: 'Scale' scale_param { axis: 0 }")
+    )
+    model = onnx_model(Net(parse_net(text), device="cpu"), dynamic_batch=True)
+    x = np.arange(15, dtype=np.float32).reshape(5, 3, 1, 1)
+    close(run_onnxruntime(model, {"one": np.float32(3), "x": x})["y"], 3 * x)
 
 
 def test_what_the_file_says(tmp_path):

@@ -108,3 +108,19 @@ def test_shared_weights_stay(tmp_path):
         Net(tmp_path / "b.prototxt", tmp_path / "b.caffemodel", device="cpu"),
     )
     np.testing.assert_allclose(new.forward(x=x)["e"], old.forward(x=x)["e"], rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("other", ["bn", "a"])
+def test_a_name_that_is_taken_twice(tmp_path, other):
+    """A ReLU of the name of a layer that is merged would be gone with it, or take its top's name."""
+    text = (
+        INPUT
+        + f"""
+        layer {{ name: "a" type: "Convolution" bottom: "x" top: "a" convolution_param {{ num_output: 2 kernel_size: 1 {FILL} }} }}
+        layer {{ name: "bn" type: "BatchNorm" bottom: "a" top: "b" }}
+        layer {{ name: "{other}" type: "ReLU" bottom: "b" top: "y" }}"""
+    )
+    Net(parse_net(text), device="cpu").save(tmp_path / "a.caffemodel")
+    with pytest.raises(ModelError, match=f"several layers that are called '{other}', one of which would be merged"):
+        merge(parse_net(text), tmp_path / "a.caffemodel", tmp_path / "b.prototxt", tmp_path / "b.caffemodel")
+    assert not (tmp_path / "b.prototxt").exists()

@@ -45,6 +45,41 @@ def test_other_layers(name):
     compared(net, {f"bottom_{i}": np.asarray(b, np.float32) for i, b in enumerate(bottoms)})
 
 
+def test_maxima_of_single_numbers():
+    """A bottom of one axis has one number for each image."""
+    net = net_of("type: 'ArgMax' argmax_param { out_max_val: true }", [np.zeros(3)])
+    compared(net, values(net))
+
+
+def test_places_of_windows_beyond_the_border():
+    """As in Caffe a window without a pixel has the place -1."""
+    text = "type: 'Pooling' pooling_param { pool: MAX kernel_h: 1 kernel_w: 3 stride: 2 }"
+    net = net_of(text, [np.zeros((1, 1, 4, 5))], tops=2)
+    x = np.arange(20, dtype=np.float32).reshape(1, 1, 4, 5)
+    places = to_torch(net)(torch.from_numpy(x))["top_1"]
+    assert places[0, 0].tolist() == [[2, 4], [12, 14], [-1, -1]]
+
+
+OTHER_BATCHES = {  # layers whose tops depend on the batch in another way than by their first axis, and how many they have
+    "type: 'Reshape' reshape_param { shape { dim: 1 } axis: 0 num_axes: 0 }": 1,
+    "type: 'Reshape' reshape_param { shape { dim: 1 dim: -1 } }": 1,
+    "type: 'Flatten' flatten_param { axis: 0 end_axis: 1 }": 1,
+    "type: 'Slice' slice_param { axis: 0 slice_point: 1 }": 2,
+    "type: 'Slice' slice_param { axis: 0 }": 2,
+}
+
+
+@pytest.mark.parametrize("text", OTHER_BATCHES)
+def test_another_batch(text):
+    net = net_of(text, [np.zeros((2, 2, 3))], tops=OTHER_BATCHES[text])
+    module = to_torch(net).eval()
+    x = np.random.default_rng(0).standard_normal((4, 2, 3)).astype(np.float32)
+    wanted, got = net.forward(bottom_0=x), module(torch.from_numpy(x))
+    assert {name: value.shape for name, value in wanted.items()} == {name: tuple(v.shape) for name, v in got.items()}
+    for name, value in wanted.items():
+        close(got[name].numpy(), value)
+
+
 def test_losses_are_refused_by_name():
     assert "SoftmaxWithLoss" in WITHOUT
     net = net_of('type: "SoftmaxWithLoss"', [np.zeros((2, 3)), np.zeros(2)])
@@ -101,6 +136,41 @@ def test_state_goes_back(tmp_path):
     ):
         with pytest.raises(ModelError, match=words):
             load_state(other, wrong)
+
+
+def test_a_name_taken_twice_keeps_its_weights(tmp_path):
+    """Caffe takes a name twice: both layers' weights go into a .caffemodel and back, in their order."""
+    from boxpresso.exports import load_state
+
+    net = named("u", "v", "w", "w", "u")
+    module = to_torch(net)
+    assert {"w.weight", "w@2.weight", "u@2.bias"} < set(module.state_dict())
+    module.save_caffemodel(tmp_path / "w.caffemodel")
+    back, other = named("u", "v", "w", "w", "u"), named("u", "v", "w", "w", "u")
+    for changed in (back, other):
+        for layer in changed.layers:
+            for blob in layer.blobs:
+                blob.data[...] = 9
+    back.copy_from(tmp_path / "w.caffemodel")
+    load_state(other, module.state_dict())
+    x = values(net)
+    for changed in (back, other):
+        np.testing.assert_array_equal(changed.forward(**x)["y4"], net.forward(**x)["y4"])
+
+
+def test_what_a_module_cannot_be():
+    with pytest.raises(ModelError, match=r"name 'a\.\.b': a part before or behind a dot is empty"):
+        to_torch(named("a..b"))
+    text = (
+        input_text("x", (1, 3, 1, 1))
+        + """
+        layer { name: "c" type: "Convolution" bottom: "x" top: "y" param { name: "w" }
+                convolution_param { num_output: 3 kernel_size: 1 bias_term: false } }
+        layer { name: "p" type: "InnerProduct" bottom: "y" top: "z" param { name: "w" share_mode: PERMISSIVE }
+                inner_product_param { num_output: 3 bias_term: false } }"""
+    )
+    with pytest.raises(LayerError, match=r"'p': .*its weight of shape \(3, 3\) is that of another layer, of shape"):
+        to_torch(Net(parse_net(text), device="cpu"))
 
 
 def test_gradients_are_those_of_the_net():

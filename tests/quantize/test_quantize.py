@@ -297,6 +297,8 @@ def test_what_cannot_be_quantised(made, tmp_path):
     for feed, message in (
         ({"y": xs[0]}, "is of 'y'; the net's are: x"),
         ({"x": xs[0][:, :2]}, r"\(1, 2, 24, 20\) for 'x'"),
+        ({"x": xs[0][:0]}, r"\(0, 3, 24, 20\) for 'x': it has no numbers"),
+        ({}, "input 1 of those given lacks 'x'"),
     ):
         with pytest.raises(ModelError, match=message):
             boxpresso.quantize(net, [feed])
@@ -316,6 +318,18 @@ def test_what_cannot_be_quantised(made, tmp_path):
     )
     with pytest.raises(ModelError, match="two layers are called 'r'"):
         boxpresso.quantize(twice, [{"x": np.ones((1, 2, 3, 3))}])
+
+
+def test_two_inputs_of_another_batch():
+    """Both have their new shapes before the net is reshaped."""
+    text = inputs((1, 2, 3, 3)) + inputs((1, 4, 3, 3)).replace('"x"', '"z"')
+    text += layer(
+        "c", "Convolution", "x", field_of(4, 1, {}).replace("_size: 1", "_size: 1 weight_filler { value: 1 }")
+    )
+    text += layer("e", "Eltwise", "c").replace("top:", 'bottom: "z" top:')
+    feed = {"x": np.ones((2, 2, 3, 3)), "z": np.ones((2, 4, 3, 3))}
+    net = Net(parse_net(text), device="cpu")
+    assert boxpresso.quantize(net, [feed], speed=False, drop=1).chosen == ["c"]
 
 
 def test_a_net_with_a_python_layer(tmp_path, monkeypatch):

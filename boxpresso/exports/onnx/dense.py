@@ -159,13 +159,18 @@ def spp(g: OnnxGraph, w: Work) -> str:
 
 @lowering("Im2col")
 def im2col(g: OnnxGraph, w: Work) -> str:
-    """A convolution with one filter for each tap."""
-    layer = w.layer
-    channels, taps = w.bottom_shapes[0][1], prod(layer.kernel)
-    w.need(layer.channel_axis == 1, f"axis {layer.channel_axis} of the channels is not 1")
-    one = np.eye(taps, dtype=np.float32).reshape(taps, 1, *layer.kernel)
-    return g.op(
-        "Conv", w.bottoms[0], g.const(np.tile(one, (channels, 1, *[1] * len(layer.kernel)))),
-        kernel_shape=list(layer.kernel), strides=list(layer.stride), pads=[*layer.pad, *layer.pad],
-        dilations=list(layer.dilation), group=channels,
-    )  # fmt: skip
+    """A slice for each tap, side by side behind the channels."""
+    layer, axis, top = w.layer, w.layer.channel_axis, w.top_shapes[0]
+    spatial, x = len(layer.kernel), w.bottoms[0]
+    if any(layer.pad):
+        pads = [0] * (axis + 1) + list(layer.pad)
+        x = g.op("Pad", x, g.ints(*pads, *pads), g.const(0.0))
+    taps = []
+    for tap in np.ndindex(*layer.kernel):
+        starts = [at * apart for at, apart in zip(tap, layer.dilation)]
+        sizes = zip(starts, top[axis + 1 :], layer.stride)
+        ends = [start + (size - 1) * stride + 1 for start, size, stride in sizes]
+        axes = range(axis + 1, axis + 1 + spatial)
+        taps.append(g.op("Slice", x, g.ints(*starts), g.ints(*ends), g.ints(*axes), g.ints(*layer.stride)))
+    each = g.concat([g.unsqueeze(tap, axis + 1) for tap in taps], axis + 1)
+    return g.reshape(each, top, w.lead)

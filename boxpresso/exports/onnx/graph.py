@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, ClassVar, Union
@@ -13,7 +13,7 @@ from ...layers.core import Layer
 from ...layers.core.int8 import Filters
 from ...layers.core.lowering import Scale
 from ...proto.errors import ModelError
-from ..operations import Numpy, OfOperation, Operation, Shape
+from ..operations import Numpy, OfOperation, Operation, Shape, free_name
 from .targets import Target
 
 DTYPES = {
@@ -70,7 +70,8 @@ def lowering(*types: str) -> Callable[[Lowering], Lowering]:
 class OnnxGraph:
     """Nodes and constants of an ONNX graph; its methods write operators and return the names of their results."""
 
-    def __init__(self, opset: int, target: Target, half: bool = False) -> None:
+    def __init__(self, opset: int, target: Target, half: bool = False, taken: Container[str] = ()) -> None:
+        self.taken = taken  # names that values of the net and outputs have
         self.onnx, self.opset, self.target = import_onnx(), opset, target
         self.half = half  # whether weights are stored in 16 bits
         self.nodes: list[Any] = []
@@ -128,7 +129,7 @@ class OnnxGraph:
     def fresh(self, word: str) -> str:
         """A name that no other value has."""
         self.count += 1
-        return f"{self.prefix}/{word}_{self.count}"
+        return free_name(f"{self.prefix}/{word}_{self.count}", self.taken)
 
     # Operators
 

@@ -12,7 +12,7 @@ import numpy as np
 from ...layers.core import Trait
 from ...net import Net
 from ...proto.errors import ModelError
-from ..operations import Numpy
+from ..operations import Numpy, output_name
 
 LIMIT = 1e-4  # a larger difference is an error
 ROUNDED = (
@@ -238,7 +238,7 @@ def compare(
 
 
 def of_name(outputs: Arrays, name: str, net: Net) -> Numpy:
-    return outputs[f"{name}_out" if name in net.inputs else name]
+    return outputs[output_name(name, net)]
 
 
 def forward(net: Net, inputs: Mapping[str, Numpy], outputs: Sequence[str] | None) -> Arrays:

@@ -12,7 +12,7 @@ import numpy as np
 from ...layers.core import Trait
 from ...net import Net
 from ...proto.errors import LayerError, ModelError, storable
-from ..operations import Numpy, Operation, Operations, operations
+from ..operations import Numpy, Operation, Operations, operations, output_name
 from . import dense, detection, moved, neuron, norm, proposals, recurrent, regions, shapes  # noqa: F401  their lowerings
 from .graph import LOWERINGS, OnnxGraph, Work
 from .int8 import Narrow, narrowed
@@ -99,7 +99,8 @@ def onnx_model(
         raise ModelError(f"a net leaves as it is at TEST, this one is built for {net.phase}")
     steps = operations(net, outputs)
     refuse(steps)
-    graph = OnnxGraph(opset, target_named(target), half)
+    taken = {*steps.shapes, *steps.inputs, *(output_name(name, net) for name in steps.names)}
+    graph = OnnxGraph(opset, target_named(target), half, taken)
     leads = leads_of(net, steps, dynamic_batch)
     values = write_steps(graph, net, steps, leads, preprocess, narrowed(net, steps))
     return assemble(graph, net, steps, leads, values, {**facts(net, preprocess), **(metadata or {})})
@@ -146,7 +147,7 @@ def leads_of(net: Net, steps: Operations, dynamic_batch: bool) -> dict[str, str]
             if name in region_inputs:
                 leads[name] = f"regions of {name}" if regions else "regions"
                 regions = True
-            elif len(steps.shapes[name]) == 4 or name == steps.inputs[0]:
+            elif len(steps.shapes[name]) == 4 or (name == steps.inputs[0] and steps.shapes[name]):
                 own = f"batch of {name}" if images else "batch"
                 leads[name] = images.setdefault(steps.shapes[name][0], own)
     for step in steps.steps:
@@ -159,9 +160,11 @@ def leads_of(net: Net, steps: Operations, dynamic_batch: bool) -> dict[str, str]
             leads.update(dict.fromkeys(step.outputs, f"kept by {step.name}"))
         elif not traits & (Trait.CONSTANT | Trait.FILLED | Trait.DETECTS):
             main = [step.inputs[1]] if Trait.ROWS_OF_1 in traits else step.inputs
-            lead = next((leads[name] for name in main if name in leads), None)
-            if lead is not None and not step.layer.grows:
-                leads.update({name: lead for name in step.outputs if steps.shapes[name]})
+            like = next((name for name in main if name in leads), None)
+            if like is not None and not step.layer.grows:
+                for name in step.outputs:
+                    if shape := steps.shapes[name]:  # a Concat of the first axis has another length than its bottom
+                        leads[name] = leads[like] if shape[0] == steps.shapes[like][0] else f"rows of {name}"
     if dynamic_batch:
         check_batch(net, steps, leads)
     return leads
@@ -179,6 +182,7 @@ def free_of(steps: Operations, leads: Mapping[str, str]) -> set[str]:
 
 def check_batch(net: Net, steps: Operations, leads: dict[str, str]) -> None:
     """Raises LayerError for a layer whose top does not grow with the batch along axis 0 alone."""
+    net.reshape()  # a list of rows that a forward has left is as long as that one's
     before = {name: tuple(net.blobs[name].shape) for name in net.blobs}
     inputs = [name for name in net.inputs if name in leads]
     data = {name: np.array(net.blobs[name].data) for name in inputs}
@@ -297,7 +301,7 @@ def assemble(
     outputs = []
     graph.prefix = "output"
     for blob, value in dict(zip(steps.names, steps.outputs)).items():
-        name = f"{blob}_out" if blob in steps.inputs else blob
+        name = output_name(blob, net)
         if values[value] != name:
             graph.nodes.append(helper.make_node("Identity", [values[value]], [name], name=f"output/{name}"))
         outputs.append(info(name, value))

@@ -70,13 +70,14 @@ def embed(w: Work) -> Run:
 @factory("Pooling")
 def pooling(w: Work) -> Run:
     """Caffe's windows: counted rounding up, and divided by what lies in the image and its padding."""
-    functional, layer = import_torch().nn.functional, w.layer
+    torch, layer = import_torch(), w.layer
+    functional = torch.nn.functional
     kernel, stride, pad = (list(v) for v in (layer.kernel, layer.stride, layer.pad))
     out, method, two = list(w.top_shapes[0][2:]), layer.method, len(w.step.outputs) > 1
     if layer.whole and not two and method != "STOCHASTIC":
         return lambda p, x: x.amax((2, 3), keepdim=True) if method == "MAX" else x.mean((2, 3), keepdim=True)
     w.need(not layer.dilated or method == "MAX", "a mean over dilated windows")
-    width, apart = w.bottom_shapes[0][3], list(layer.dilation)
+    (height, width), apart = w.bottom_shapes[0][2:], list(layer.dilation)
     ends = [
         max(0, (n - 1) * s + (k - 1) * d + 1 - b - size)
         for n, s, k, d, b, size in zip(out, stride, kernel, apart, pad, w.bottom_shapes[0][2:])
@@ -93,7 +94,9 @@ def pooling(w: Work) -> Run:
             values, places = functional.max_pool2d(padded, kernel, stride, dilation=apart, return_indices=True)
             wide = padded.shape[3]
             rows, columns = places // wide - pad[0], places % wide - pad[1]
-            return [values, (rows * width + columns).to(x.dtype)]
+            # a window beyond the border has no place
+            there = (rows >= 0) & (rows < height) & (columns >= 0) & (columns < width)
+            return [values, (rows * width + columns).where(there, -torch.ones_like(rows)).to(x.dtype)]
         padded = functional.pad(x, sides) if any(sides) else x
         sums = functional.avg_pool2d(padded, kernel, stride, divisor_override=1)
         if method == "AVE":

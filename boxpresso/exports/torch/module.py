@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from ...layers.core import Trait
+from ...layers.core import Layer, Trait
 from ...net import Net
 from ...net.weights import save_weights
 from ...proto.errors import LayerError, ModelError
@@ -40,6 +40,11 @@ class CaffeLayer(torch.nn.Module):
                 continue
             place = np.asarray(blob.data).ctypes.data  # a parameter that several layers share is one
             shared = known.get(place) if values.size else None
+            if shared is not None and shared.shape != values.shape:
+                raise LayerError(
+                    f"{step}: cannot be a torch module: its {key} of shape {values.shape} is that of another layer, of shape "
+                    f"{tuple(shared.shape)}; give it a parameter of its own"
+                )
             if shared is None:
                 shared = known[place] = torch.nn.Parameter(torch.from_numpy(values.copy()))
             self.register_parameter(key, shared)
@@ -68,15 +73,10 @@ class CaffeModule(torch.nn.Module):
         super().__init__()
         steps = operations(net, fold=False)
         self.input_names, self.output_names = list(steps.inputs), list(net.outputs)
+        names = module_names(net)
         self.rows = [
-            (
-                name,
-                layer.type,
-                net.bottom_names[name],
-                net.top_names[name],
-                parameter_keys(layer.type, [blob.shape for blob in layer.blobs]),
-            )
-            for name, layer in net.layer_dict.items()
+            (layer.name, layer.type, *ends, keys_of(names[layer], layer))
+            for layer, ends in zip(net.layers, net.names)
             if layer.blobs
         ]
         self.plan: list[tuple[str, list[str], list[str]]] = []
@@ -84,7 +84,6 @@ class CaffeModule(torch.nn.Module):
         self.constants: list[tuple[str, str]] = []
         known: dict[int, Any] = {}
         layers: list[tuple[str, torch.nn.Module]] = []
-        seen: Counter[str] = Counter()
         for step in steps.steps:
             if step.type == "Input":
                 continue
@@ -100,8 +99,7 @@ class CaffeModule(torch.nn.Module):
             keys = parameter_keys(step.layer.type, [values.shape for values in step.params])
             before, after = ([steps.shapes[name] for name in names] for names in (step.inputs, step.outputs))
             run = make(Work(step, before, after, keys))
-            seen[step.name] += 1
-            name = f"{step.name}@{seen[step.name]}" if seen[step.name] > 1 else step.name  # Caffe takes a name twice
+            name = names[step.layer]
             layers.append((name, CaffeLayer(step, keys, known, run)))
             self.plan.append((name, step.inputs, step.outputs))
         for name, layer in sorted(layers, key=lambda one: one[0].count(".")):
@@ -122,20 +120,38 @@ class CaffeModule(torch.nn.Module):
         state = self.state_dict()
         rows = []
         for name, kind, bottoms, tops, keys in self.rows:
-            arrays = [state[f"{name}.{key}"].detach().cpu().numpy() for key in keys if f"{name}.{key}" in state]
+            arrays = [state[key].detach().cpu().numpy() for key in keys if key in state]
             rows.append((name, kind, bottoms, tops, arrays))
         save_weights(path, rows)
+
+
+def module_names(net: Net) -> dict[Layer, str]:
+    """What the modules of layers are called: as the layer, and with a number where a name comes again, as Caffe takes it."""
+    seen: Counter[str] = Counter()
+    names = {}
+    for layer in net.layers:
+        if layer.type != "Input":
+            seen[layer.name] += 1
+            names[layer] = f"{layer.name}@{seen[layer.name]}" if seen[layer.name] > 1 else layer.name
+    return names
+
+
+def keys_of(name: str, layer: Layer) -> list[str]:
+    """The keys of a layer's parameters in a state_dict."""
+    return [f"{name}.{key}" for key in parameter_keys(layer.type, [blob.shape for blob in layer.blobs])]
 
 
 def place(module: torch.nn.Module, name: str, layer: torch.nn.Module) -> None:
     """Adds a layer under its name; torch reads a dot as a step into another module."""
     *path, last = name.split(".")
+    if not all((*path, last)):
+        raise ModelError(
+            f"a torch module cannot have a layer of the name {name!r}: a part before or behind a dot is empty"
+        )
     for part in path:
         if part not in module._modules:
             module.add_module(part, torch.nn.Module())
         module = module._modules[part]
-    if not last:
-        raise ModelError(f"a torch module cannot have a layer of the name {name!r}")
     if last in module._modules or hasattr(module, last):
         raise ModelError(f"layer {name!r} has a name that torch's modules have for themselves; give it another one")
     module.add_module(last, layer)
@@ -183,9 +199,8 @@ def load_state(net: Net, state: Mapping[str, Any]) -> None:
     """
     copies: list[tuple[Any, Any]] = []
     wanted: dict[str, Any] = {}
-    for name, layer in net.layer_dict.items():
-        for key, blob in zip(parameter_keys(layer.type, [blob.shape for blob in layer.blobs]), layer.blobs):
-            wanted[f"{name}.{key}"] = blob
+    for layer, name in module_names(net).items():
+        wanted.update(zip(keys_of(name, layer), layer.blobs))
     if strange := sorted(set(state) - set(wanted)):
         raise ModelError(f"the net has no parameter {strange[0]!r}; it has {', '.join(list(wanted)[:4])} ..")
     if missing := sorted(set(wanted) - set(state)):

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .table import Run, Work, factory, import_torch, sized
+from .table import Run, Work, factory, import_torch
 
 
 @factory("Permute")
@@ -22,10 +22,17 @@ def transpose(w: Work) -> Run:
     return lambda p, x: x.permute(order)
 
 
-@factory("Reshape", "Flatten")
+@factory("Reshape")
 def reshape(w: Work) -> Run:
-    before, after = w.bottom_shapes[0], w.top_shapes[0]
-    return lambda p, x: x.reshape(sized(x, before, after))
+    lengths = w.layer.lengths
+    return lambda p, x: x.reshape(lengths(x.shape))
+
+
+@factory("Flatten")
+def flatten(w: Work) -> Run:
+    param, axes = w.layer.param.flatten_param, len(w.bottom_shapes[0])
+    start, end = int(param.axis) % axes, int(param.end_axis) % axes + 1
+    return lambda p, x: x.reshape(*x.shape[:start], prod(x.shape[start:end]), *x.shape[end:])
 
 
 @factory("Concat")
@@ -39,8 +46,12 @@ def concat(w: Work) -> Run:
 def slice_(w: Work) -> Run:
     param = w.layer.param.slice_param
     axis = int(param.slice_dim if param.HasField("slice_dim") else param.axis) % len(w.bottom_shapes[0])
-    sizes = [top[axis] for top in w.top_shapes]
-    return lambda p, x: list(x.split(sizes, axis)) if len(sizes) > 1 else [x]
+    points, parts = [int(point) for point in param.slice_point], len(w.top_shapes)
+
+    def run(p: Any, x: Any) -> Any:
+        return x.tensor_split(points, axis) if points else x.unflatten(axis, (parts, -1)).unbind(axis)
+
+    return run
 
 
 @factory("Crop", "AutoCrop")
@@ -124,7 +135,7 @@ def argmax(w: Work) -> Run:
     axis, top = (int(param.axis) % len(shape) if by_axis else 1), w.top_shapes[0]
 
     def run(p: Any, x: Any) -> Any:
-        flat = x if by_axis else x.flatten(1)
+        flat = x if by_axis else x.reshape(x.shape[0], prod(x.shape[1:]))
         values, order = flat.flip(axis).sort(dim=axis, descending=True, stable=True)
         values, order = values.narrow(axis, 0, count), order.narrow(axis, 0, count)
         places = (flat.shape[axis] - 1 - order).to(x.dtype)

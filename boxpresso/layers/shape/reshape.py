@@ -66,7 +66,12 @@ class Reshape(Layer, type="Reshape", param="reshape_param", bottoms=1, tops=1, t
         )
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
-        shape, param = bottom[0].shape, self.param.reshape_param
+        self.pass_on_memory(bottom[0], top[0], *self.lengths(bottom[0].shape))
+        top[0].share_diff(bottom[0])
+
+    def lengths(self, shape: Sequence[int]) -> list[int]:
+        """The shape of the top for a bottom of some shape."""
+        shape, param = tuple(shape), self.param.reshape_param
         start = param.axis if param.axis >= 0 else len(shape) + 1 + param.axis
         end = len(shape) if param.num_axes == -1 else start + param.num_axes
         self.need(
@@ -82,15 +87,14 @@ class Reshape(Layer, type="Reshape", param="reshape_param", bottoms=1, tops=1, t
         if -1 in wanted:
             place, others = wanted.index(-1), prod(dim for dim in wanted if dim != -1)
             if others:
-                wanted[place] = bottom[0].count // others
+                wanted[place] = prod(shape) // others
             else:  # an empty batch: what one image would leave, so that later layers see their usual length
                 wanted[place] = prod(filter(None, shape)) // prod(dim for dim in wanted if dim > 0)
         self.need(
-            prod(wanted) == bottom[0].count,
-            f"dims {self.dims} make {tuple(wanted)} of a bottom of shape {shape}, which has {bottom[0].count} elements",
+            prod(wanted) == prod(shape),
+            f"dims {self.dims} make {tuple(wanted)} of a bottom of shape {shape}, which has {prod(shape)} elements",
         )
-        self.pass_on_memory(bottom[0], top[0], *wanted)
-        top[0].share_diff(bottom[0])
+        return wanted
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.pass_on_data(bottom[0], top[0])
