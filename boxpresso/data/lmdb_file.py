@@ -1,7 +1,7 @@
 """An LMDB's file, read here: the library follows what the file says, and a damaged one ends the process.
 
-What is read is the main database of an LMDB of 64 bits, a B+ tree of pages. A node of a branch page is the number of a page, one
-of a leaf page a key with its value or, for a large one, the number of the first of the pages that hold nothing else.
+What is read is the main database of an LMDB of 64 bits, a B+ tree of pages. A node of a branch page is the number of a page,
+a node of a leaf page a key with its value or, for a large one, the number of the first of the pages that hold nothing else.
 
     https://github.com/LMDB/lmdb/blob/mdb.master/libraries/liblmdb/mdb.c
 """

@@ -553,26 +553,31 @@ class Net(Batched):
         save_weights(path, rows, self.name)
 
     def share_with(self, other: Net) -> None:
-        """Uses the memory of another net's parameters, for layers of the same name.
+        """Uses the memory of another net's parameters, for layers of the same name: of all of them or none.
 
         Parameters
         ----------
         other
-            A net on the same device.
+            A net of the same dtype on the same device.
 
         Raises
         ------
         ModelError
-            Where the shapes of parameters, or the devices, differ.
+            Where the shapes of parameters, the dtypes or the devices differ.
         """
-        for name, blobs in self.params.items():
-            others = other.params.get(name)
-            if others is None:
-                continue
-            if [b.shape for b in blobs] != [b.shape for b in others] or other.device.name != self.device.name:
-                raise ModelError(f"layer {name!r} cannot share: its parameters differ in shape, or the nets in device")
-            for blob, shared in zip(blobs, others):
-                blob.share_data(shared)
+        kind, others = (f"{net.dtype} on {net.device.name}" for net in (self, other))
+        if kind != others:
+            raise ModelError(f"net {self.name!r} of {kind} cannot share the parameters of {other.name!r} of {others}")
+        both = [(name, blobs, other.params[name]) for name, blobs in self.params.items() if name in other.params]
+        for name, blobs, shared in both:
+            shapes, theirs = [blob.shape for blob in blobs], [blob.shape for blob in shared]
+            if shapes != theirs:
+                raise ModelError(
+                    f"layer {name!r} cannot share: its parameters have the shapes {shapes}, the other net's {theirs}"
+                )
+        for _, blobs, shared in both:
+            for blob, source in zip(blobs, shared):
+                blob.share_data(source)
 
     def weights_changed(self) -> None:
         """Tells that parameters were changed behind the back of their arrays: plans that work with them pack them anew.
@@ -668,7 +673,7 @@ class Net(Batched):
             return default
         if name not in self.layer_dict:
             raise ModelError(f"the net has no layer {name!r}{nearest(name, self.layer_dict)}")
-        return self.layers.index(self.layer_dict[name])
+        return self.layer_names.index(name)
 
     _show = staticmethod(show)
 

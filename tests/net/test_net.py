@@ -177,6 +177,45 @@ def test_share_with():
     assert (other.params["a"][0].data == 5).all()
 
 
+def test_share_with_shares_all_or_nothing():
+    text = """layer { name: "x" type: "Input" top: "x" input_param { shape { dim: 2 dim: 3 } } }
+        layer { name: "a" type: "InnerProduct" bottom: "x" top: "a" inner_product_param { num_output: 4 } }
+        layer { name: "b" type: "InnerProduct" bottom: "a" top: "b" inner_product_param { num_output: %d } }"""
+    net, other = (Net(parse_net(text % count), device="cpu", lazy=True) for count in (4, 5))
+    other.params["a"][0].data[...] = 5
+    with pytest.raises(ModelError, match=r"layer 'b' cannot share.*\(4, 4\).*\(5, 4\)"):
+        net.share_with(other)
+    assert not (net.params["a"][0].data == 5).any()
+    with pytest.raises(ModelError, match=r"float32 on cpu cannot share .* float64 on cpu"):
+        net.share_with(Net(parse_net(text % 4), device="cpu", dtype=np.float64, lazy=True))
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, copy.copy, lambda blob: pickle.loads(pickle.dumps(blob))])
+def test_a_copy_of_a_blob(copied):
+    """Of a parameter and of what a plan leaves out: with memory of its own, and of no net."""
+    net = small()
+    net.forward(data=np.ones((2, 3, 6, 6)))
+    for blob in (net.params["a"][0], *net.blobs.values()):
+        other = copied(blob)
+        np.testing.assert_array_equal(other.data, blob.data)
+        np.testing.assert_array_equal(other.diff, blob.diff)
+        other.data[...] = 7
+        assert not (np.asarray(blob.data) == 7).any()
+    assert list(copy.deepcopy(net.params)) == list(net.params)
+    with pytest.raises(LayerError, match=r"'a' is a part of its net"):
+        copied(net.layer_dict["a"])
+
+
+def test_of_layers_of_one_name_start_and_end_mean_the_first():
+    """As in pycaffe."""
+    net = Net(parse_net("""layer { name: "x" type: "Input" top: "x" input_param { shape { dim: 1 } } }
+        layer { name: "p" type: "Power" bottom: "x" top: "y" power_param { shift: 1 } }
+        layer { name: "p" type: "Power" bottom: "y" top: "z" power_param { shift: 1 } }"""), device="cpu")  # fmt: skip
+    assert net.forward(x=[1], end="p") == {"y": 2}
+    net.blobs["x"].data[...] = 5
+    assert net.forward(start="p") == {"z": 7}
+
+
 def test_without_a_loss_backward_says_so():
     net = Net(parse_net(SMALL.replace("force_backward: true", "")), device="cpu")
     net.forward(data=np.zeros((2, 3, 6, 6)))

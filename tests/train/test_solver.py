@@ -481,6 +481,16 @@ def test_a_solvers_test_uses_the_weights_as_they_are(tested):
     assert means["loss"] == pytest.approx(np.log(4), rel=1e-6)
 
 
+def test_a_solvers_test_follows_a_net_that_shares_anothers_weights(tested):
+    """As in Caffe, whose solver shares them anew for each test."""
+    other = Net(parse_net(TESTED), phase="TRAIN", device=tested.net.device.name, lazy=True)
+    for blob in other.params["fc"]:
+        blob.data[...] = 0
+    tested.net.share_with(other)
+    (means,) = tested.test()
+    assert means["loss"] == pytest.approx(np.log(4), rel=1e-6)
+
+
 SHARED = """
     layer { name: "x" type: "DummyData" top: "x" top: "y" dummy_data_param { shape { dim: 4 dim: 3 }
             data_filler { type: "gaussian" std: 1 } } }
