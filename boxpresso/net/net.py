@@ -339,8 +339,9 @@ class Net(Batched):
     def _make_way(self, first: int, last: int) -> None:
         """Layers `first` to `last` are about to run: blobs that they do not write hold the data of the last forward, of which a
         plan may have left out some."""
+        part = first > 0 or last + 1 < len(self.layers)
         if self._runner is None:
-            if first > 0 or last + 1 < len(self.layers):
+            if part:
                 self._layers.leave_chains()
             return
         read: set[str] = set()  # before it is written, as by a layer in place
@@ -348,7 +349,7 @@ class Net(Batched):
         for bottoms, tops in self.names[first : last + 1]:
             read.update(name for name in bottoms if name not in written)
             written.update(tops)
-        self._runner.make_way(written - read)
+        self._runner.make_way(written - read, part and any(self._gradients.layer_needs))
 
     def forward_layer(self, i: int) -> None:
         """Runs layer number `i`, after a reshape if one of its bottoms or tops has another shape than before."""
