@@ -610,6 +610,8 @@ class Runner:
             missing += self.needed(value for i in missing for value in self.reads[i])
             with self.at_work:
                 self.compute({name: self.last[name] for name in self.stale}, missing)
+            for i, names in enumerate(self.source.names):
+                self.source.met[i], self.source.left[i] = ([self.shapes[name] for name in each] for each in names)
         self.ran = False
 
     def make_way(self, written: Collection[str], backward: bool = False) -> None:

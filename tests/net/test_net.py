@@ -279,6 +279,29 @@ def test_backward_needs_a_forward_of_the_same_shapes():
     net.backward()
 
 
+@pytest.mark.parametrize("optimize", [True, False])
+@pytest.mark.parametrize("type", ["ReLU", "Power", "Concat"])
+def test_backward_is_refused_where_a_top_has_another_shape_than_in_forward(type, optimize):
+    """A script may give a later layer another blob to go on from: the layer that made it would write beyond its bottom."""
+    text = f"""{{}}
+        layer {{{{ name: "x" type: "Input" top: "x" input_param {{{{ shape {{{{ dim: 1 dim: 2 dim: 4 dim: 4 }}}} }}}} }}}}
+        layer {{{{ name: "a" type: "{type}" bottom: "x" top: "y" }}}}
+        layer {{{{ name: "s" type: "Scale" bottom: "y" top: "z" }}}}
+        layer {{{{ name: "loss" type: "Reduction" bottom: "z" top: "loss" loss_weight: 1 }}}}"""
+    for head in ("force_backward: true", ""):
+        net = Net(parse_net(text.format(head)), device="cpu", optimize=optimize)
+        net.forward(x=np.ones((1, 2, 4, 4)))
+        net.blobs["y"].reshape(64, *net.blobs["y"].shape[1:])
+        net.blobs["y"].data[...] = 1
+        assert net.forward(start="s")["loss"] == net.blobs["y"].count
+        net.backward(end="s")
+        if head:
+            with pytest.raises(
+                LayerError, match=r"'a': a top has the shape \(64, .*\), but had \(1, .*\) when the layer went"
+            ):
+                net.backward()
+
+
 RELU = 'layer { name: "r" type: "ReLU" propagate_down: false bottom: "p" top: "p" }'
 CUT_OFF = {  # how `a` becomes `p`, which a layer in place cuts off, and `q`, which is not
     "in a view": ('layer { name: "v" type: "Flatten" bottom: "a" top: "p" }' + RELU, "a", slice(0, 4)),
