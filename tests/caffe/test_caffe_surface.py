@@ -176,6 +176,15 @@ def test_a_loss_diff_that_a_script_changed_stays(tmp_path):
     net.blobs["loss"].diff[...] = 3
     net.backward()
     np.testing.assert_allclose(net.params["fc"][0].diff, 3 * once, rtol=1e-6)
+    other = caffe.Net(str(path), caffe.TRAIN)  # from its making on, before any backward
+    assert other.blobs["loss"].diff == net.blob_loss_weights["loss"]
+    other.share_with(net)
+    other.blobs["loss"].diff[...] = 3
+    for name in other.inputs:
+        other.blobs[name].data[...] = net.blobs[name].data
+    other.forward()
+    other.backward()
+    np.testing.assert_allclose(other.params["fc"][0].diff, 3 * once, rtol=1e-6)
 
 
 def test_what_pycaffes_own_code_reads(prototxt):
