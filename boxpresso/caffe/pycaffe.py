@@ -211,9 +211,7 @@ class Net(BoxpressoNet):
     def _backward(self, first: int, last: int) -> None:
         """Runs layers by number, down to `last`. The diff of a loss is its weight, unless a script has changed it since."""
         with self._alone():
-            if self._runner is not None:
-                self._runner.prepare_backward()
-            self._gradients.warn_if_idle()
+            self._begin_backward(first, last)
             self._fill_loss_diffs()
             for i in range(first, last - 1, -1):
                 for callback in self.before_backward:

@@ -393,9 +393,8 @@ class Net(Batched):
         {'x': array([ 2., 40.], dtype=float32)}
         """
         with self._alone():
-            if self._runner is not None:
-                self._runner.prepare_backward()
-            self._gradients.warn_if_idle()
+            first, last = self._position(start, len(self.layers) - 1), self._position(end, 0)
+            self._begin_backward(first, last)
             for weights, tops in zip(self.loss_weights, self.tops):
                 for weight, top in zip(weights, tops):
                     if weight:
@@ -406,15 +405,20 @@ class Net(Batched):
                         f"backward: {name!r} is not an output of the net; those are {', '.join(self.outputs)}"
                     )
                 assign(self.blobs[name], self.blobs[name].diff, value, f"the diff of output {name!r}")
-            first, last = self._position(start, len(self.layers) - 1), self._position(end, 0)
-            if first + 1 < len(self.layers) or last > 0:
-                self._layers.leave_chains()
             for i in range(first, last - 1, -1):
                 self.backward_layer(i)
                 for callback in self.after_backward:
                     callback(i)
             names = list(self.inputs) if end is None else self.names[last][0]
             return self._same_nan({name: np.array(self._blob(name).diff) for name in [*names, *(diffs or ())]})
+
+    def _begin_backward(self, first: int, last: int) -> None:
+        """Layers `first` down to `last` are about to go backward."""
+        if self._runner is not None:
+            self._runner.prepare_backward()
+        self._gradients.warn_if_idle()
+        if first + 1 < len(self.layers) or last > 0:
+            self._layers.leave_chains()
 
     def backward_layer(self, i: int) -> None:
         """Runs layer number `i` backward if its gradient is needed."""
