@@ -100,6 +100,7 @@ class Net(BoxpressoNet):
         self._loss_diffs: dict[
             str, tuple[int, ...]
         ] = {}  # tops that have the diff of their loss, and their shapes then
+        self._fill_loss_diffs()
 
     @classmethod
     def _make(cls, model: NetParameter, options: Mapping[str, Any]) -> Net:
@@ -210,20 +211,22 @@ class Net(BoxpressoNet):
     def _backward(self, first: int, last: int) -> None:
         """Runs layers by number, down to `last`. The diff of a loss is its weight, unless a script has changed it since."""
         with self._alone():
-            if self._runner is not None:
-                self._runner.prepare_backward()
-            self._gradients.warn_if_idle()
-            for (_, names), weights, tops in zip(self.names, self.loss_weights, self.tops):
-                for name, weight, top in zip(names, weights, tops):
-                    if weight and self._loss_diffs.get(name) != top.shape:
-                        top.diff.fill(weight)
-                        self._loss_diffs[name] = top.shape
+            self._begin_backward(first, last)
+            self._fill_loss_diffs()
             for i in range(first, last - 1, -1):
                 for callback in self.before_backward:
                     callback(i)
                 self.backward_layer(i)
                 for callback in self.after_backward:
                     callback(i)
+
+    def _fill_loss_diffs(self) -> None:
+        """Gives each loss its weight as diff, once for a shape: from the net's making on a script may change it."""
+        for (_, names), weights, tops in zip(self.names, self.loss_weights, self.tops):
+            for name, weight, top in zip(names, weights, tops):
+                if weight and self._loss_diffs.get(name) != top.shape:
+                    top.diff.fill(weight)
+                    self._loss_diffs[name] = top.shape
 
     def forward_all(self, blobs: Iterable[str] | None = None, **kwargs: ArrayLike) -> dict[str, Any]:
         """Runs forward over arrays longer than the batch; the outputs of all batches joined, without the padding."""

@@ -83,7 +83,7 @@ def read_list(source: str) -> list[tuple[str, int]]:
 
 
 def need_folder(folder: Path, subject: str) -> Path:
-    if not folder.is_dir():
+    if not os.path.isdir(folder):
         raise DataError(f"there is no folder {folder}: {subject}")
     return folder
 
@@ -104,7 +104,7 @@ def voc_split(root: Path, split: str) -> list[str]:
     try:
         lines = read_text(path).splitlines()
     except DataError as error:
-        there = sorted(p.stem for p in path.parent.glob("*.txt")) if path.parent.is_dir() else []
+        there = sorted(p.stem for p in path.parent.glob("*.txt")) if os.path.isdir(path.parent) else []
         raise DataError(f"{error}; splits there: {', '.join(there) or 'none'}") from error
     return [line.split()[0] for line in lines if line.split() and line.split()[-1] != "-1"]
 
@@ -235,7 +235,7 @@ def read_coco(
         ]
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
         raise DataError(f"{path} is not a COCO file of instances: {type(error).__name__} {error}") from error
-    folders = [f for f in (root / split, root / "images" / split, root / "images", root) if f.is_dir()]
+    folders = [f for f in (root / split, root / "images" / split, root / "images", root) if os.path.isdir(f)]
     if pictures_in is not None:
         folders = [need_folder(Path(pictures_in), "give the folder that holds the pictures")]
     scenes = []
@@ -277,13 +277,15 @@ def read_yolo(folder: str | Path, split: str = "") -> tuple[list[Scene], dict[in
     """
     root = need_folder(Path(folder), "give the folder that holds images and labels")
     pictures = next(
-        (f for f in (root / "images" / split, root / split / "images", root / split) if f.is_dir()),
+        (f for f in (root / "images" / split, root / split / "images", root / split) if os.path.isdir(f)),
         root / "images" / split,
     )
     need_folder(pictures, "YOLO keeps its pictures there")
     parts = ["labels" if part == "images" else part for part in pictures.relative_to(root).parts]
     labels = root.joinpath(*parts)
-    listed = next((p for p in (root / "classes.txt", root / "obj.names", labels / "classes.txt") if p.is_file()), None)
+    listed = next(
+        (p for p in (root / "classes.txt", root / "obj.names", labels / "classes.txt") if os.path.isfile(p)), None
+    )
     names = [line.strip() for line in read_text(listed).splitlines()] if listed else []
     names = [name for name in names if name]
     scenes = []
@@ -300,7 +302,7 @@ def yolo_scene(path: Path, text: Path, names: Sequence[str]) -> Scene:
     try:
         scene.width, scene.height = size_of(path, str(path))
         rows = []
-        for number, line in enumerate(read_text(text).splitlines() if text.exists() else [], 1):
+        for number, line in enumerate(read_text(text).splitlines() if os.path.exists(text) else [], 1):
             if not line.split():
                 continue
             try:
@@ -380,7 +382,7 @@ def read_wider(folder: str | Path, split: str = "") -> tuple[list[Scene], dict[i
 def wider_scenes(path: Path, root: Path, split: str) -> list[Scene]:
     """The scenes of one list of WIDER FACE."""
     places = [root / f"WIDER_{split}" / "images", root / "images", path.parent / "images"]
-    pictures = next((place for place in places if place.is_dir()), root)
+    pictures = next((place for place in places if os.path.isdir(place)), root)
     lines = read_lines(str(path), "the list", "list faces as WIDER FACE does")
     scenes, at = [], 0
     while at < len(lines):
@@ -439,7 +441,7 @@ def wider_scene(folder: Path, name: str, faces: list[list[float]]) -> Scene:
 def read_images(folder: str | Path) -> tuple[list[tuple[Path, int]], dict[int, str]]:
     """(picture, label) of a folder with one folder for each class, labels from 0 in the order of names; and the names."""
     root = need_folder(Path(folder), "give a folder with one folder of pictures for each class")
-    kinds = sorted(p for p in root.iterdir() if p.is_dir())
+    kinds = sorted(p for p in root.iterdir() if os.path.isdir(p))
     items = [
         (path, label)
         for label, kind in enumerate(kinds)

@@ -6,9 +6,7 @@ import glob
 import math
 import os
 import shutil
-import struct
 import threading
-import time
 import weakref
 from collections.abc import Iterable
 from pathlib import Path
@@ -19,11 +17,10 @@ from google.protobuf.message import DecodeError
 
 from ..proto import AnnotatedDatum, Datum, files
 from .errors import BrokenRecord, DataError, extra
+from .lmdb_file import LmdbFile
 from .picture import decode
 
 BOX = ("label", "instance", "xmin", "ymin", "xmax", "ymax", "difficult")  # the columns of boxes, float32 (N, 7)
-MAGIC = 0xBEEFC0DE  # of LMDB's two meta pages
-PAGES = tuple(2**i for i in range(8, 17))  # sizes of a page
 _open: weakref.WeakValueDictionary[str, Records] = weakref.WeakValueDictionary()
 _opening = threading.Lock()
 
@@ -35,87 +32,32 @@ class Records:
     """
 
     def __init__(self, path: str) -> None:
-        lmdb = extra("lmdb")
         if not os.path.exists(path):
             raise DataError(f"there is no LMDB at {path!r}; write one with `boxpresso convert`, or correct the source")
         if os.path.isdir(path) and not os.path.exists(os.path.join(path, "data.mdb")):
             kind = "LevelDB, which is not read here" if (Path(path) / "CURRENT").exists() else "folder without data.mdb"
             raise DataError(f"{path!r} is a {kind}; write an LMDB with `boxpresso convert`")
-        check_whole(path)
-        try:
-            self.env = open_env(lmdb, path)
-            with self.env.begin() as view:
-                self.keys = list(view.cursor().iternext(keys=True, values=False))
-        except lmdb.Error as error:
-            raise DataError(f"cannot read the LMDB {path!r}: {error}") from error
-        self.path = path
-        if not self.keys:
+        self.path, self.file = path, LmdbFile(path)
+        if not len(self.file):
             raise DataError(f"the LMDB {path!r} is empty")
-        weakref.finalize(self, self.env.close).atexit = False  # a thread may still be reading
 
     def __reduce__(self) -> Any:
         """Pickled as its path: another process opens the LMDB itself."""
         return open_records, (self.path,)
 
     def __len__(self) -> int:
-        return len(self.keys)
+        return len(self.file)
 
     def __getitem__(self, index: int) -> bytes:
-        with self.env.begin() as view:
-            return bytes(view.get(self.keys[index]))
+        return self.file.value(index)
 
     def name(self, index: int) -> str:
         """What to call a record in a message."""
-        return f"record {index} ({self.keys[index].decode('utf-8', 'replace')}) of {self.path}"
-
-
-def check_whole(path: str) -> None:
-    """Raises DataError for an LMDB that ends before its last page: to read that would end the process."""
-    file = os.path.join(path, "data.mdb") if os.path.isdir(path) else path
-    try:
-        if not os.path.isfile(file):
-            raise DataError(f"{file!r} is not a regular file")
-        size = os.path.getsize(file)
-        with open(file, "rb") as opened:
-            head = opened.read(2 * PAGES[-1])
-    except OSError as error:
-        raise DataError(f"cannot read the LMDB {path!r}: {error.strerror or error}") from error
-    page = (
-        struct.unpack_from("=I", head, 40)[0] if len(head) >= 44 else 0
-    )  # where the free list keeps the size of a page
-    metas = [  # (transaction, last page) of each of the two
-        struct.unpack_from("=QQ", head, start + 136)[::-1]
-        for start in (0, page)
-        if page in PAGES and len(head) >= start + 152 and struct.unpack_from("=I", head, start + 16)[0] == MAGIC
-    ]
-    if not metas:
-        raise DataError(f"{path!r} is not an LMDB of this kind of machine, or is damaged; write it again")
-    wanted = (max(metas)[1] + 1) * page
-    if size < wanted:
-        raise DataError(f"the LMDB {path!r} is truncated: it has {size} bytes of {wanted}; write or fetch it again")
-
-
-def open_env(lmdb: Any, path: str) -> Any:
-    """Opens an LMDB for reading, and waits for a thread that is about to close it."""
-    end = time.monotonic() + 2
-    while True:
-        try:
-            return lmdb.open(
-                os.fsencode(path),
-                readonly=True,
-                lock=False,
-                readahead=False,
-                max_readers=512,
-                subdir=os.path.isdir(path),
-            )
-        except lmdb.Error as error:
-            if "already open" not in str(error) or time.monotonic() > end:
-                raise
-            time.sleep(0.01)
+        return f"record {index} ({self.file.key(index).decode('utf-8', 'replace')}) of {self.path}"
 
 
 def open_records(path: str) -> Records:
-    """The Records at a path. Open ones are shared: LMDB allows a process to open a path once."""
+    """The Records at a path. Open ones are shared: each goes through the whole tree of its LMDB once."""
     with _opening:
         real = os.path.realpath(path)
         records = _open.get(real)

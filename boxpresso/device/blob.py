@@ -234,6 +234,26 @@ class Blob:
     def __repr__(self) -> str:
         return f"Blob{self.shape}"
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For `copy` and `pickle`: a Blob of no net, with memory of its own."""
+        diff = np.array(self.diff) if self._diff.count else None
+        return remade, (self.shape, self.dtype, self.device.name, np.array(self.data), diff)
+
+
+def remade(
+    shape: tuple[int, ...],
+    dtype: np.dtype[Any],
+    device: str,
+    data: np.ndarray[Any, Any],
+    diff: np.ndarray[Any, Any] | None,
+) -> Blob:
+    """The Blob that was copied or pickled."""
+    blob = Blob(shape, dtype, device)
+    blob.data[...] = data
+    if diff is not None:
+        blob.diff[...] = diff
+    return blob
+
 
 class Versions:
     """The versions of some blobs' values that somebody works with in another form, as a plan does with packed weights.

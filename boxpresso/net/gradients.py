@@ -107,5 +107,5 @@ class Gradients:
             warnings.warn(
                 "backward does nothing: the net has no loss that reaches a parameter; add `force_backward: true` to its "
                 "prototxt to get gradients of its outputs",
-                stacklevel=3,
+                stacklevel=4,
             )

@@ -339,8 +339,9 @@ class Net(Batched):
     def _make_way(self, first: int, last: int) -> None:
         """Layers `first` to `last` are about to run: blobs that they do not write hold the data of the last forward, of which a
         plan may have left out some."""
+        part = first > 0 or last + 1 < len(self.layers)
         if self._runner is None:
-            if first > 0 or last + 1 < len(self.layers):
+            if part:
                 self._layers.leave_chains()
             return
         read: set[str] = set()  # before it is written, as by a layer in place
@@ -348,7 +349,7 @@ class Net(Batched):
         for bottoms, tops in self.names[first : last + 1]:
             read.update(name for name in bottoms if name not in written)
             written.update(tops)
-        self._runner.make_way(written - read)
+        self._runner.make_way(written - read, part and any(self._gradients.layer_needs))
 
     def forward_layer(self, i: int) -> None:
         """Runs layer number `i`, after a reshape if one of its bottoms or tops has another shape than before."""
@@ -392,9 +393,8 @@ class Net(Batched):
         {'x': array([ 2., 40.], dtype=float32)}
         """
         with self._alone():
-            if self._runner is not None:
-                self._runner.prepare_backward()
-            self._gradients.warn_if_idle()
+            first, last = self._position(start, len(self.layers) - 1), self._position(end, 0)
+            self._begin_backward(first, last)
             for weights, tops in zip(self.loss_weights, self.tops):
                 for weight, top in zip(weights, tops):
                     if weight:
@@ -405,15 +405,20 @@ class Net(Batched):
                         f"backward: {name!r} is not an output of the net; those are {', '.join(self.outputs)}"
                     )
                 assign(self.blobs[name], self.blobs[name].diff, value, f"the diff of output {name!r}")
-            first, last = self._position(start, len(self.layers) - 1), self._position(end, 0)
-            if first + 1 < len(self.layers) or last > 0:
-                self._layers.leave_chains()
             for i in range(first, last - 1, -1):
                 self.backward_layer(i)
                 for callback in self.after_backward:
                     callback(i)
             names = list(self.inputs) if end is None else self.names[last][0]
             return self._same_nan({name: np.array(self._blob(name).diff) for name in [*names, *(diffs or ())]})
+
+    def _begin_backward(self, first: int, last: int) -> None:
+        """Layers `first` down to `last` are about to go backward."""
+        if self._runner is not None:
+            self._runner.prepare_backward()
+        self._gradients.warn_if_idle()
+        if first + 1 < len(self.layers) or last > 0:
+            self._layers.leave_chains()
 
     def backward_layer(self, i: int) -> None:
         """Runs layer number `i` backward if its gradient is needed."""
@@ -553,26 +558,31 @@ class Net(Batched):
         save_weights(path, rows, self.name)
 
     def share_with(self, other: Net) -> None:
-        """Uses the memory of another net's parameters, for layers of the same name.
+        """Uses the memory of another net's parameters, for layers of the same name: of all of them or none.
 
         Parameters
         ----------
         other
-            A net on the same device.
+            A net of the same dtype on the same device.
 
         Raises
         ------
         ModelError
-            Where the shapes of parameters, or the devices, differ.
+            Where the shapes of parameters, the dtypes or the devices differ.
         """
-        for name, blobs in self.params.items():
-            others = other.params.get(name)
-            if others is None:
-                continue
-            if [b.shape for b in blobs] != [b.shape for b in others] or other.device.name != self.device.name:
-                raise ModelError(f"layer {name!r} cannot share: its parameters differ in shape, or the nets in device")
-            for blob, shared in zip(blobs, others):
-                blob.share_data(shared)
+        kind, others = (f"{net.dtype} on {net.device.name}" for net in (self, other))
+        if kind != others:
+            raise ModelError(f"net {self.name!r} of {kind} cannot share the parameters of {other.name!r} of {others}")
+        both = [(name, blobs, other.params[name]) for name, blobs in self.params.items() if name in other.params]
+        for name, blobs, shared in both:
+            shapes, theirs = [blob.shape for blob in blobs], [blob.shape for blob in shared]
+            if shapes != theirs:
+                raise ModelError(
+                    f"layer {name!r} cannot share: its parameters have the shapes {shapes}, the other net's {theirs}"
+                )
+        for _, blobs, shared in both:
+            for blob, source in zip(blobs, shared):
+                blob.share_data(source)
 
     def weights_changed(self) -> None:
         """Tells that parameters were changed behind the back of their arrays: plans that work with them pack them anew.
@@ -668,7 +678,7 @@ class Net(Batched):
             return default
         if name not in self.layer_dict:
             raise ModelError(f"the net has no layer {name!r}{nearest(name, self.layer_dict)}")
-        return self.layers.index(self.layer_dict[name])
+        return self.layer_names.index(name)
 
     _show = staticmethod(show)
 

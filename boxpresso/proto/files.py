@@ -85,11 +85,12 @@ def replacing(
     ...     os.listdir(folder), Path(folder, "a.bin").read_bytes()
     (['a.bin'], b'all of it')
     """
-    target = Path(os.path.realpath(path))
-    part = beside(target, suffix)
+    part: Path | None = None
     try:
+        target = Path(os.path.realpath(path))
         if target.exists() and (kind := kind_of(target.stat().st_mode)):
             raise OSError(f"it is {kind}, not a regular file")
+        part = beside(target, suffix)
         yield part
         if lasting:
             to_disk(part)
@@ -103,7 +104,8 @@ def replacing(
         ) from error
     finally:
         with suppress(OSError):
-            part.unlink()
+            if part is not None:
+                part.unlink()
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:

@@ -88,7 +88,10 @@ class Layers(Source):
         self.parameters: set[int] = set()  # ids of blobs that are parameters
         self.at_work = AtWork()
         self.reshapes: list[int] = []
-        self.left: list[list[tuple[int, ...]]] = []  # shapes of each layer's tops, by it: a script may reshape them
+        # Shapes of bottoms and tops in the last pass of each layer, or its last reshape since: a script may reshape them. None
+        # for one that has refused its bottoms.
+        self.met: list[list[tuple[int, ...]] | None] = []
+        self.left: list[list[tuple[int, ...]]] = []
 
     # Making them
 
@@ -117,6 +120,7 @@ class Layers(Source):
         self.names.append((bottoms, list(tops)))
         self.seen.append(signature(bottom))
         self.reshapes.append(1)
+        self.met.append([blob.shape for blob in bottom])
         self.left.append([blob.shape for blob in top])
         self.loss_weights.append(loss_weights(layer, len(tops)))
         share_parameters(layer, self.shared)
@@ -204,9 +208,10 @@ class Layers(Source):
                     blob._data.remember()
             now = signature(bottom)
             if now != self.seen[i] or (bottom and not self.as_left(i)):
-                self.seen[i] = ()  # one that fails leaves a layer that has to be reshaped
+                self.seen[i], self.met[i] = (), None  # one that fails leaves a layer that has to be reshaped
                 self.reshapes[i] += 1
                 layer.reshape(bottom, top)
+                self.passed(i)
                 self.memory.take_tops(layer, dict(zip(self.names[i][1], top)))
                 self.seen[i] = now
             if i not in self.chains or not self.chains[i].forward(i):
@@ -215,7 +220,12 @@ class Layers(Source):
                     layer.forward(bottom, top)
                 finally:
                     self.memory.running = None
-            self.left[i] = [blob.shape for blob in top]
+            self.passed(i)
+
+    def passed(self, i: int) -> None:
+        """What layer number `i` has for its backward is for the shapes of now."""
+        self.met[i] = [blob.shape for blob in self.bottoms[i]]
+        self.left[i] = [blob.shape for blob in self.tops[i]]
 
     def as_left(self, i: int) -> bool:
         """Whether the tops of layer number `i` have the shapes that its last pass has left."""
@@ -236,18 +246,21 @@ class Layers(Source):
                 layer.forward_finish(bottom, top)
             finally:
                 self.memory.running = None
-            self.left[i] = [blob.shape for blob in top]
+            self.passed(i)
 
     def backward(self, i: int, runs: Sequence[bool], needs: Sequence[Sequence[bool]]) -> None:
         """Runs layer number `i` backward. runs, needs: as `TrainingChain.backward` takes them."""
-        layer, chain, seen = self.layers[i], self.chains.get(i), self.seen[i]
+        layer, chain = self.layers[i], self.chains.get(i)
         with named(layer), self.at_work:
-            for blob, (shape, _) in zip(self.bottoms[i], seen):
-                layer.need(
-                    blob.shape == shape,
-                    f"a bottom has the shape {blob.shape}, but had {shape} when the layer went forward; run forward before "
-                    "backward",
-                )
+            met = self.met[i]
+            layer.need(met is not None, "its last reshape failed; run forward before backward")
+            for kind, blobs, shapes in (("bottom", self.bottoms[i], met or ()), ("top", self.tops[i], self.left[i])):
+                for blob, shape in zip(blobs, shapes):
+                    layer.need(
+                        blob.shape == shape,
+                        f"a {kind} has the shape {blob.shape}, but had {shape} when the layer went forward; run forward before "
+                        "backward",
+                    )
             if not (chain and chain.backward(i, runs, needs)):
                 layer.backward(self.tops[i], needs[i], self.bottoms[i])
 
@@ -265,13 +278,13 @@ class Layers(Source):
         """Gives the tops of layer number `i` their shapes."""
         layer = self.layers[i]
         with named(layer):
-            self.seen[i] = ()  # one that fails leaves a layer that has to be reshaped
+            self.seen[i], self.met[i] = (), None  # one that fails leaves a layer that has to be reshaped
             self.reshapes[i] += 1
             layer.reshape(self.bottoms[i], self.tops[i])
             tops = dict(zip(self.names[i][1], self.tops[i]))
             (self.memory.take_tops if self.memory.whole else self.memory.look_at)(layer, tops)
             self.seen[i] = signature(self.bottoms[i])
-            self.left[i] = [blob.shape for blob in self.tops[i]]
+            self.passed(i)
 
     @contextmanager
     def views(self) -> Iterator[None]:

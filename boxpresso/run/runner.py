@@ -550,7 +550,10 @@ class Runner:
             self.computed.update((v, top) for v, top in pairs if i in needed or v not in self.available)
             self.source.seen[i] = ()  # the layer has been reshaped for other blobs
         for name, value in values.items():
-            result, blob = self.value(self.root(value)), self.source.blobs[name]
+            blob = self.source.blobs[name]
+            for at in {at for at in self.available.values() if self.source.blobs[at]._data is blob._data}:
+                self.put_aside(at)  # as what a layer in place reads, and its backward may ask for
+            result = self.value(self.root(value))
             for other in [n for n in self.stale if self.source.blobs[n]._data is blob._data]:  # they hold it too
                 del self.stale[other]
             if blob.shape == result.shape:
@@ -592,21 +595,33 @@ class Runner:
                 self.compute(values)
 
     def prepare_backward(self) -> None:
-        """Every blob holds what it is to hold, and every layer what its backward takes from its forward.
+        """Layers are about to go backward.
 
-        From now on layers run by themselves: a forward by the plan would have to be done again for each backward.
+        From now on they run by themselves: a forward by the plan would have to be done again for each backward.
         """
+        self.complete()
+        self.by_layers = True
+
+    def complete(self) -> None:
+        """Every blob holds what it is to hold, and every layer what its backward takes from its forward."""
         if self.ran:
             run = {s.layer for part in self.parts for s in part.plan.steps if s.lowering is None or not s.reads}
             missing = [i for i, reads in enumerate(self.reads) if reads and i not in run]
             missing += self.needed(value for i in missing for value in self.reads[i])
             with self.at_work:
                 self.compute({name: self.last[name] for name in self.stale}, missing)
-        self.ran, self.by_layers = False, True
+            for i, names in enumerate(self.source.names):
+                self.source.met[i], self.source.left[i] = ([self.shapes[name] for name in each] for each in names)
+        self.ran = False
 
-    def make_way(self, written: Collection[str]) -> None:
-        """Layers are about to run by themselves, which write these blobs; the others hold what they are to hold."""
+    def make_way(self, written: Collection[str], backward: bool = False) -> None:
+        """Layers are about to run by themselves, which write these blobs; the others hold what they are to hold.
+
+        backward: whether the other layers may go backward behind that.
+        """
         self.touched = True
+        if backward:
+            self.complete()
         self.materialise(written)
         self.forget()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -27,7 +28,7 @@ def read(path: Path) -> Model:
 def find_file(path: str, folder: Path) -> Path:
     """A path of a solver prototxt: from the working directory, or else beside the prototxt, which lies in `folder`."""
     beside = folder / path
-    return beside if not Path(path).exists() and beside.exists() else Path(path)
+    return beside if not os.path.exists(path) and os.path.exists(beside) else Path(path)
 
 
 def train_model(param: SolverParameter, folder: Path) -> Model:

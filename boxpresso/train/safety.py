@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import re
 from contextlib import suppress
 from pathlib import Path
@@ -29,16 +30,17 @@ def check_snapshots(param: SolverParameter, rank: int = 0) -> None:
         raise ModelError("solver: a snapshot needs snapshot_prefix, the start of its file names")
     start = Path(f"{param.snapshot_prefix}_iter_0")
     folder, trial = start.parent, files.beside(start, ".part")
-    if not folder.is_dir():
+    if not os.path.isdir(folder):
         raise ModelError(
             f"solver: snapshot_prefix {param.snapshot_prefix!r} asks for the folder {str(folder)!r}, which is missing; make it"
         )
     try:
         trial.touch()
         trial.unlink()
-    except OSError as error:
+    except (OSError, ValueError) as error:  # ValueError: a name with a NUL
         raise ModelError(
-            f"solver: no snapshot can be written to {str(folder)!r}, the folder of snapshot_prefix: {error.strerror or error}"
+            f"solver: no snapshot can be written to {str(folder)!r}, the folder of snapshot_prefix: "
+            f"{getattr(error, 'strerror', None) or error}"
         ) from error
     with suppress(OSError):
         name = re.compile(re.escape(start.name[:-1]) + r"\d+\..*\.part")

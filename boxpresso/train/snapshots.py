@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -59,7 +60,7 @@ def read_snapshot(path: FilePath, solver_type: str, *, net: Net, history: Histor
         )
     if state.learned_net:
         named, beside = Path(state.learned_net), Path(path).parent / Path(state.learned_net).name
-        net.copy_from(named if named.exists() else beside)
+        net.copy_from(named if os.path.exists(named) else beside)
     for target, array in zip(targets, state.history):
         target[...] = array.reshape(target.shape)
     rates.progress = state.step, state.lowest, state.last_event

@@ -339,6 +339,7 @@ class Solver:
         stopped = self.stopping
         for number, (net, batches) in enumerate(zip(self.test_nets, self.param.test_iter)):
             self.log(f"Iteration {self.iter}, Testing net (#{number})")
+            net.share_with(self.net)  # whose parameters may be another net's by now
             values = evaluate_net(
                 net, batches, self.param, forward=self._forward, log=self.log,
                 interrupted=lambda: self.stopping and not stopped,

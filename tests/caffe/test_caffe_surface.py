@@ -176,6 +176,33 @@ def test_a_loss_diff_that_a_script_changed_stays(tmp_path):
     net.blobs["loss"].diff[...] = 3
     net.backward()
     np.testing.assert_allclose(net.params["fc"][0].diff, 3 * once, rtol=1e-6)
+    other = caffe.Net(str(path), caffe.TRAIN)  # from its making on, before any backward
+    assert other.blobs["loss"].diff == net.blob_loss_weights["loss"]
+    other.share_with(net)
+    other.blobs["loss"].diff[...] = 3
+    for name in other.inputs:
+        other.blobs[name].data[...] = net.blobs[name].data
+    other.forward()
+    other.backward()
+    np.testing.assert_allclose(other.params["fc"][0].diff, 3 * once, rtol=1e-6)
+
+
+def test_backward_of_a_part_ends_within_layers_that_train_together(tmp_path):
+    """The diff of a blob that they share is that of the layer at which it ends."""
+    path = tmp_path / "n.prototxt"
+    path.write_text("""force_backward: true
+        layer { name: "x" type: "Input" top: "x" input_param { shape { dim: 1 dim: 1 dim: 2 dim: 2 } } }
+        layer { name: "b" type: "BatchNorm" bottom: "x" top: "y" batch_norm_param { use_global_stats: true eps: 0.25 } }
+        layer { name: "s" type: "Scale" bottom: "y" top: "y" scale_param { filler { type: "constant" value: 3 } } }
+        layer { name: "r" type: "ReLU" bottom: "y" top: "y" }
+        layer { name: "p" type: "Power" bottom: "y" top: "z" power_param { scale: 5 } }""")
+    net = caffe.Net(str(path), caffe.TRAIN)
+    net.blobs["x"].data[...] = [[1, -1], [2, -2]]
+    net.forward()
+    net.blobs["z"].diff[...] = 1
+    assert net.backward(end="r")["y"].tolist() == [[[[5, 0], [5, 0]]]]
+    assert net.backward(start="s", end="s")["y"].tolist() == [[[[15, 0], [15, 0]]]]
+    assert net.backward(start="b")["x"].tolist() == [[[[30, 0], [30, 0]]]]
 
 
 def test_what_pycaffes_own_code_reads(prototxt):

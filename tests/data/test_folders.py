@@ -148,7 +148,7 @@ def test_convert_voc(tmp_path):
     assert len(report.skipped) == 1
     assert "d.xml: the class 'cow'" in report.skipped[0]
     records = open_records(str(tmp_path / "db"))
-    assert records.keys[0] == b"00000000_a.jpg"
+    assert records.file.key(0) == b"00000000_a.jpg"
     record = parse(AnnotatedDatum(), records[0], "")
     assert record.datum.data == (root / "JPEGImages/a.jpg").read_bytes()  # not encoded again
     assert (record.datum.width, record.datum.height, record.datum.channels) == (40, 30, 3)

@@ -177,6 +177,45 @@ def test_share_with():
     assert (other.params["a"][0].data == 5).all()
 
 
+def test_share_with_shares_all_or_nothing():
+    text = """layer { name: "x" type: "Input" top: "x" input_param { shape { dim: 2 dim: 3 } } }
+        layer { name: "a" type: "InnerProduct" bottom: "x" top: "a" inner_product_param { num_output: 4 } }
+        layer { name: "b" type: "InnerProduct" bottom: "a" top: "b" inner_product_param { num_output: %d } }"""
+    net, other = (Net(parse_net(text % count), device="cpu", lazy=True) for count in (4, 5))
+    other.params["a"][0].data[...] = 5
+    with pytest.raises(ModelError, match=r"layer 'b' cannot share.*\(4, 4\).*\(5, 4\)"):
+        net.share_with(other)
+    assert not (net.params["a"][0].data == 5).any()
+    with pytest.raises(ModelError, match=r"float32 on cpu cannot share .* float64 on cpu"):
+        net.share_with(Net(parse_net(text % 4), device="cpu", dtype=np.float64, lazy=True))
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, copy.copy, lambda blob: pickle.loads(pickle.dumps(blob))])
+def test_a_copy_of_a_blob(copied):
+    """Of a parameter and of what a plan leaves out: with memory of its own, and of no net."""
+    net = small()
+    net.forward(data=np.ones((2, 3, 6, 6)))
+    for blob in (net.params["a"][0], *net.blobs.values()):
+        other = copied(blob)
+        np.testing.assert_array_equal(other.data, blob.data)
+        np.testing.assert_array_equal(other.diff, blob.diff)
+        other.data[...] = 7
+        assert not (np.asarray(blob.data) == 7).any()
+    assert list(copy.deepcopy(net.params)) == list(net.params)
+    with pytest.raises(LayerError, match=r"'a' is a part of its net"):
+        copied(net.layer_dict["a"])
+
+
+def test_of_layers_of_one_name_start_and_end_mean_the_first():
+    """As in pycaffe."""
+    net = Net(parse_net("""layer { name: "x" type: "Input" top: "x" input_param { shape { dim: 1 } } }
+        layer { name: "p" type: "Power" bottom: "x" top: "y" power_param { shift: 1 } }
+        layer { name: "p" type: "Power" bottom: "y" top: "z" power_param { shift: 1 } }"""), device="cpu")  # fmt: skip
+    assert net.forward(x=[1], end="p") == {"y": 2}
+    net.blobs["x"].data[...] = 5
+    assert net.forward(start="p") == {"z": 7}
+
+
 def test_without_a_loss_backward_says_so():
     net = Net(parse_net(SMALL.replace("force_backward: true", "")), device="cpu")
     net.forward(data=np.zeros((2, 3, 6, 6)))
@@ -238,6 +277,29 @@ def test_backward_needs_a_forward_of_the_same_shapes():
         net.backward()
     net.forward()
     net.backward()
+
+
+@pytest.mark.parametrize("optimize", [True, False])
+@pytest.mark.parametrize("type", ["ReLU", "Power", "Concat"])
+def test_backward_is_refused_where_a_top_has_another_shape_than_in_forward(type, optimize):
+    """A script may give a later layer another blob to go on from: the layer that made it would write beyond its bottom."""
+    text = f"""{{}}
+        layer {{{{ name: "x" type: "Input" top: "x" input_param {{{{ shape {{{{ dim: 1 dim: 2 dim: 4 dim: 4 }}}} }}}} }}}}
+        layer {{{{ name: "a" type: "{type}" bottom: "x" top: "y" }}}}
+        layer {{{{ name: "s" type: "Scale" bottom: "y" top: "z" }}}}
+        layer {{{{ name: "loss" type: "Reduction" bottom: "z" top: "loss" loss_weight: 1 }}}}"""
+    for head in ("force_backward: true", ""):
+        net = Net(parse_net(text.format(head)), device="cpu", optimize=optimize)
+        net.forward(x=np.ones((1, 2, 4, 4)))
+        net.blobs["y"].reshape(64, *net.blobs["y"].shape[1:])
+        net.blobs["y"].data[...] = 1
+        assert net.forward(start="s")["loss"] == net.blobs["y"].count
+        net.backward(end="s")
+        if head:
+            with pytest.raises(
+                LayerError, match=r"'a': a top has the shape \(64, .*\), but had \(1, .*\) when the layer went"
+            ):
+                net.backward()
 
 
 RELU = 'layer { name: "r" type: "ReLU" propagate_down: false bottom: "p" top: "p" }'

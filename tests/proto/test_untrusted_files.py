@@ -19,7 +19,7 @@ from boxpresso import Net
 from boxpresso.data.errors import BrokenRecord, DataError
 from boxpresso.data.hdf5 import Rows
 from boxpresso.data.picture import decode, read_numbers, scans_of, size_of
-from boxpresso.data.records import open_records, write_records
+from boxpresso.data.records import Records, open_records, write_records
 from boxpresso.image import read_image
 from boxpresso.labels import read_labels
 from boxpresso.layers.core import run_layer
@@ -364,6 +364,30 @@ def test_a_truncated_lmdb_is_refused(tmp_path):
     (tmp_path / "cut" / "data.mdb").write_bytes(b"no database" * 1000)
     with pytest.raises(DataError, match="cut"):
         open_records(str(tmp_path / "cut"))
+
+
+def test_a_damaged_lmdb_is_refused(tmp_path):
+    """The library would follow its pages out of the file, or end the process."""
+    pytest.importorskip("lmdb", reason="lmdb is not installed (pip install 'boxpresso[train]')")
+    write_records(tmp_path / "db", [(f"{i:04}", bytes([i % 256]) * (3000 if i % 5 == 0 else 90)) for i in range(200)])
+    whole = (tmp_path / "db" / "data.mdb").read_bytes()
+    file, draw, refused = tmp_path / "case", np.random.default_rng(1), 0
+    for _ in range(300):
+        data = bytearray(whole)
+        for _ in range(5):
+            at = int(draw.integers(len(data) // 4096)) * 4096 + int(draw.integers(80))
+            data[at] = int(draw.choice([0, 1, 2, 16, 64, 255]))
+        file.write_bytes(data)
+        try:
+            records = Records(str(file))
+            for i in range(len(records)):
+                assert len(records[i]) <= len(whole)
+                assert records.name(i)
+        except DataError as error:
+            refused += "case" in str(error) and "write" in str(error)
+        else:
+            continue
+    assert refused > 100
 
 
 # What a prototxt may write

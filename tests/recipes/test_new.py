@@ -74,7 +74,7 @@ def records(path: Path) -> dict[str, np.ndarray]:
     rows = {}
     for i in range(len(opened)):
         boxes = boxes_of(parse(AnnotatedDatum(), opened[i], ""))
-        rows[opened.keys[i].decode().partition("_")[2]] = boxes[np.lexsort(boxes.T)]
+        rows[opened.file.key(i).decode().partition("_")[2]] = boxes[np.lexsort(boxes.T)]
     return rows
 
 

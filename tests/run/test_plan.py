@@ -786,6 +786,36 @@ def test_gradients_where_the_input_is_overwritten_in_place():
     same(*seen, tolerance=1e-10)
 
 
+def test_gradients_after_a_look_at_what_a_layer_in_place_overwrote():
+    text = (
+        layer("x", "Input", [], "x", "input_param { shape { dim: 2 dim: 3 } }") + layer("r", "ReLU", "x", "y")
+        + layer("s", "Scale", "y", "y", 'scale_param { filler { type: "constant" value: 2 } }')
+        + layer("p", "Power", "y", "z", "power_param { scale: 3 }") + layer("loss", "Reduction", "z", text="loss_weight: 1")
+    )  # fmt: skip
+    for net in nets(text, np.float64):
+        net.forward(x=np.arange(6).reshape(2, 3) - 2)
+        assert net.blobs["y"].data.tolist() == [[0, 0, 0], [2, 4, 6]]
+        net.backward()
+        assert net.params["s"][0].diff.tolist() == [3, 6, 9]
+
+
+def test_gradients_after_a_forward_of_a_part():
+    """The other layers have from the plan's forward what their backward takes."""
+    text = (
+        layer("x", "Input", [], "x", "input_param { shape { dim: 1 dim: 1 dim: 2 dim: 2 } }")
+        + conv("c", "x", 1, "kernel_size: 1") + layer("b", "BatchNorm", "c", "c", "batch_norm_param { eps: 1e-12 }")
+        + layer("loss", "Reduction", "c", text="loss_weight: 1")
+    )  # fmt: skip
+    for net in nets(text, np.float64):
+        for blob, value in zip(net.params["b"], (0, 4, 1)):
+            blob.data[...] = value
+        net.forward(x=[[[[1, 2], [3, 4]]]])
+        net.forward(start="loss")
+        net.clear_param_diffs()
+        net.backward()
+        assert net.params["c"][0].diff.item() == pytest.approx(5)
+
+
 @pytest.mark.parametrize("optimize", [True, False])
 @pytest.mark.parametrize("made", ["conv", "power", "input"])
 @pytest.mark.parametrize("kind", VIEWS)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import chain
+
 import numpy as np
 import pytest
 from shared import golden, need, recorded
@@ -9,6 +11,7 @@ from shared import golden, need, recorded
 from boxpresso import LayerError, ModelError, Net, Solver
 from boxpresso.proto import SolverParameter, parse_net, parse_solver
 from boxpresso.train.rates import Rates
+from boxpresso.train.state import write_state
 
 TRACES = golden("solver")
 
@@ -208,6 +211,28 @@ def test_the_log_is_caffes():
     assert re.search(r"\n    Train net output #0: loss = ([\d.e+-]+) \(\* 1 = \1 loss\)\n", text)
     assert re.search(r"\nIteration 8, loss = ", text)
     assert lines[-1] == "Optimization Done."
+
+
+@pytest.mark.parametrize("name", ["a" * 300, "a\0b"])
+def test_names_that_no_file_can_have_are_refused(name, tmp_path):
+    solver, state = small(device="cpu"), tmp_path / "s.solverstate"
+    write_state(state, 1, name, solver.rates, [np.asarray(array) for array in chain(*solver.history)])
+    with pytest.raises(ModelError, match="a"):
+        solver.restore(state)
+    with pytest.raises(ModelError, match="a"):
+        Solver(SolverParameter(net=name, base_lr=1, lr_policy="fixed"))
+    param = SolverParameter()
+    param.CopyFrom(solver.param)
+    param.weights.append(name)
+    with pytest.raises(ModelError, match="a"):
+        Solver(param, device="cpu")
+    solver.param.snapshot_prefix = name
+    with pytest.raises(ModelError, match="a"):
+        solver.solve()
+    with pytest.raises(ModelError, match="a"):
+        solver.net.save(name)
+    with pytest.raises(ModelError, match="cannot write /: it is a folder"):
+        solver.net.save("/")
 
 
 def test_test_nets_share_the_weights():
@@ -477,6 +502,16 @@ def test_a_test_net_follows_edits_of_arrays_that_were_held_before(change, whose,
 def test_a_solvers_test_uses_the_weights_as_they_are(tested):
     tested.net.params["fc"][0].data[...] = 0
     tested.net.params["fc"][1].data[...] = 0
+    (means,) = tested.test()
+    assert means["loss"] == pytest.approx(np.log(4), rel=1e-6)
+
+
+def test_a_solvers_test_follows_a_net_that_shares_anothers_weights(tested):
+    """As in Caffe, whose solver shares them anew for each test."""
+    other = Net(parse_net(TESTED), phase="TRAIN", device=tested.net.device.name, lazy=True)
+    for blob in other.params["fc"]:
+        blob.data[...] = 0
+    tested.net.share_with(other)
     (means,) = tested.test()
     assert means["loss"] == pytest.approx(np.log(4), rel=1e-6)
 

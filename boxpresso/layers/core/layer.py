@@ -219,6 +219,11 @@ class Layer:
             REGISTRY[name.lower()] = cls
         REPLACED.update(dict.fromkeys(vars(cls).get("replaces", ()), cls))
 
+    def __reduce__(self) -> Any:
+        raise LayerError(
+            f"{self.type} layer {self.name!r} is a part of its net, which copy.deepcopy and pickle copy with all its layers"
+        )
+
     def __init__(
         self, param: Any, *, device: Device, dtype: Any = np.float32, phase: str = "TEST", seed: Seed = 0
     ) -> None:

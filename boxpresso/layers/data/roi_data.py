@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -153,7 +154,7 @@ class RoIData(
 
     def scenes(self) -> list[Scene]:
         options, root = self.settings, Path(str(self.settings["source"]))
-        seen = "coco" if (root / "annotations").is_dir() or root.suffix == ".json" else "voc"
+        seen = "coco" if os.path.isdir(root / "annotations") or root.suffix == ".json" else "voc"
         if root.suffix == ".txt" or wider_lists(root):
             seen = "wider"
         if (options["format"] or seen) in ("coco", "wider"):

@@ -63,8 +63,8 @@ class GpuRunner(Runner):
         self.unbind()
         super().compute(values, more)
 
-    def make_way(self, written: Collection[str]) -> None:
-        super().make_way(written)
+    def make_way(self, written: Collection[str], backward: bool = False) -> None:
+        super().make_way(written, backward)
         self.unbind()
 
     def run_layers(self, end: int) -> None:
