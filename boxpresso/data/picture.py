@@ -331,12 +331,12 @@ def resize(picture: np.ndarray, width: int, height: int, mode: str = "LINEAR") -
         values = bilinear(picture, width, height, covers=mode == "AREA")
         return np.asarray(np.rint(values, out=values), np.uint8)
     if mode == "AREA":
-        values = means(means(picture, height).swapaxes(0, 1), width).swapaxes(0, 1)
+        values = means(means(picture, height, 0), width, 1)
         halves = (rows, columns) == (
             2 * height,
             2 * width,
         )  # there OpenCV adds four integers, and rounds up what lies between
-        return np.ascontiguousarray(np.floor(values + np.float32(0.5)) if halves else np.rint(values), np.uint8)
+        return np.asarray(np.floor(values + np.float32(0.5)) if halves else np.rint(values), np.uint8)
     image, method = to_pillow(picture), Image.Resampling
     if mode == "LANCZOS4":
         return from_pillow(image.resize((width, height), method.LANCZOS))
@@ -346,25 +346,28 @@ def resize(picture: np.ndarray, width: int, height: int, mode: str = "LINEAR") -
     raise DataError(f"resize knows LINEAR, AREA, NEAREST, CUBIC and LANCZOS4, not {mode!r}")
 
 
-def means(array: np.ndarray, count: int) -> np.ndarray:
-    """`count` means along the first axis, of parts of one length. An element that lies in two of them counts for both, as
-    far as it lies there.
+def means(array: np.ndarray, count: int, axis: int) -> np.ndarray:
+    """`count` means along an axis, of parts of one length. An element that lies in two of them counts for both, as far as it
+    lies there.
 
     Examples
     --------
-    >>> means(np.array([3, 6, 0]), 2).round(3).tolist()
+    >>> means(np.array([3, 6, 0]), 2, 0).round(3).tolist()
     [4.0, 2.0]
     """
-    size = len(array)
+    size = array.shape[axis]
     if count == size:
         return array
-    ends = np.arange(1, count) * (size / count)
-    cut = ends.astype(np.intp)  # the elements that two parts share
-    before = (ends - cut).astype(np.float32).reshape(-1, *[1] * (array.ndim - 1)) * array[cut]
-    sums = np.add.reduceat(array, np.append(0, cut), axis=0, dtype=np.float32)
-    sums[1:] -= before
-    sums[:-1] += before
-    sums *= np.float32(count / size)
+    starts = np.arange(count + 1) * (size / count)
+    first = starts[:-1].astype(np.intp)
+    shape = tuple(-1 if i == axis else 1 for i in range(array.ndim))
+    sums = np.zeros(())
+    for i in range(math.ceil(size / count) + 1):  # as many elements as a part may touch
+        at = first + i
+        share = np.clip(np.minimum(starts[1:], at + 1) - np.maximum(starts[:-1], at), 0, 1) * (count / size)
+        values = array.take(np.minimum(at, size - 1), axis).astype(np.float32, copy=False)
+        values *= share.astype(np.float32).reshape(shape)
+        sums = values if i == 0 else np.add(sums, values, out=sums)
     return sums
 
 
