@@ -1,5 +1,5 @@
 """Fields of forks that change what a layer computes, and that no layer of ours reads: given another value, they are refused,
-or there is a warning where they only choose what a net learns from.
+or there is a warning where they only choose what a net learns from, or what it writes.
 
 A field of a message is read by a layer, or it is here, or among those that change no number;
 tests/layers/core/test_fork_fields.py finds one that is none of these.
@@ -37,7 +37,10 @@ UNREAD: dict[str, tuple[str, ...]] = {
         "task_class_num", "limit_samples", "preselection_file", "preselection_label", "range_start", "range_end",
         "rand_permute", "slice_point", "encoding", "subtract",
     ),
+    "detection_accuracy_param": ("coord_num",),
+    "detectnet_augmentation_param": ("resize_param", "noise_param", "distort_param", "expand_param", "emit_constraint"),
     "eltwise_param": (*EIGHT_BITS, "axis"),
+    "frcnn_output_param": ("save_output_param",),
     "image_data_param": (
         "short_side", "min_height", "min_width", "task_class_num", "regression", "face_transform", "max_shear_ratio",
         "max_aspect_ratio", "max_rotate_angle", "min_random_scale", "max_random_scale", "max_random_shift", "face_mirror",
@@ -48,24 +51,34 @@ UNREAD: dict[str, tuple[str, ...]] = {
     "loss_param": ("coeff",),
     "lrn_param": EIGHT_BITS,
     "memory_data_param": ("label_size", "transpose"),
+    "multi_stage_meanfield_param": ("forced_spatial_filter_weight", "forced_bilateral_filter_weight"),
     "pooling_param": (*EIGHT_BITS, "blobs_lr", "blobs_a_min"),
     "power_param": ("eps", "saturate"),
+    "prior_box_param": ("p_type",),
+    "proposal_param": ("shuffle_channel",),
     "relu_param": EIGHT_BITS,
     "relu6_param": EIGHT_BITS,
     "reshape_param": ("default_insert",),
+    "roi_pooling_param": ("pooled_size",),
     "smooth_l1_loss_param": ("abssum",),
     "softmax_param": (*EIGHT_BITS, "hard_ratio", "class_weight", "hard_mining_label", "cutting_point", "label_smooth_factor"),
     "transform_param": (
         "vertical_stretch_lower", "vertical_stretch_upper", "horizontal_stretch_lower", "horizontal_stretch_upper",
         "max_color_shift", "min_side_min", "min_side_max", "aspect_min", "aspect_max", "max_distort", "rand_crop_test", "eigs",
     ),
+    "yolov3_param": (
+        "iou_thresh", "max_delta", "accumulate", "label_smooth_eps", "num_classes", "num_box", "confidence_threshold",
+        "nms_threshold", "anchor_num", "im_w", "im_h",
+    ),
 }  # fmt: skip
-# Those of them that choose what a net learns from, not what it computes: for them there is a warning.
+# Those of them that choose what a net learns from, or what it writes, not what it computes: for them there is a warning.
 PASSED_OVER: dict[str, tuple[str, ...]] = {
     "annotated_data_param": ("difficult_label_warmup",),
     "data_param": (
         "limit_samples", "preselection_file", "preselection_label", "range_start", "range_end", "rand_permute",
     ),
+    "detectnet_augmentation_param": UNREAD["detectnet_augmentation_param"],
+    "frcnn_output_param": UNREAD["frcnn_output_param"],
     "image_data_param": (
         "face_transform", "max_shear_ratio", "max_aspect_ratio", "max_rotate_angle", "min_random_scale",
         "max_random_scale", "max_random_shift", "balance_class", "balance_by",

@@ -40,8 +40,8 @@ class FrcnnOutput(
     bottom 3
         (1, 2), height and width of the image.
     frcnn_output_param
-        `conf_thr` (0), `iou_thr` (0.5), `nms_type` ("IOU", the only one), `max_det_num` (0). `save_output_param` is not
-        read.
+        `conf_thr` (0), `iou_thr` (0.5), `nms_type` ("IOU", the only one), `max_det_num` (0). For
+        `save_output_param` there is a warning: no files are written.
     bbox_reg_param
         `bbox_mean` (0, 0, 0, 0), `bbox_std` (1, 1, 1, 1), `cls_aware` (true).
 

@@ -17,7 +17,7 @@ from boxpresso.proto.errors import LayerError
 
 discover()
 DATA = ("annotated_data_param", "data_param", "image_data_param", "memory_data_param", "transform_param")
-ROOMS = ("dense", "loss", "neuron", "norm", "shape")
+ROOMS = ("dense", "detection", "loss", "neuron", "norm", "regions", "shape")
 PAIRS = [f"{name}_{axis}" for name in ("kernel", "stride", "pad") for axis in "hw"]
 KNOWN = {  # read elsewhere, or without a meaning here
     "batch_norm_param": {
@@ -32,18 +32,28 @@ KNOWN = {  # read elsewhere, or without a meaning here
     )
     | dict.fromkeys(("dilation_h", "dilation_w", "stride_h", "stride_w"), "convolution_base.py: per_axis"),
     "deformable_convolution_param": dict.fromkeys(PAIRS, "convolution_base.py: per_axis"),
+    "detection_evaluate_param": {"use_polygon": "rows with corners are refused by their shape"},
+    "detection_output_param": dict.fromkeys(("visualize_threshold", "save_file"), "of visualize, of which there is a warning")
+    | dict.fromkeys(("nbottom", *(f"ratio{i}" for i in range(6))), "of no_permute and ratio_permute, refused")
+    | dict.fromkeys(("tflite_use_regular_nms", "max_classes_per_detection"), "of tflite_detection, refused"),
+    "detectnet_groundtruth_param": {"coverage_type": "has one value"},
     "gather_param": dict.fromkeys(("axis", "indices"), "the message is refused"),
     "inner_distance_param": {"bias_filler": "there is no bias, as in its program"},
     "l1_loss_param": {"epsilon": "its program reads it nowhere"},
     "loss_param": {"label_smoothing": "core/normalizer.py refuses it"},
     "lrn_param": {"pooling_param": "of fuse_type, refused"},
     "modulated_deformable_convolution_param": dict.fromkeys(PAIRS, "convolution_base.py: per_axis"),
+    "module_param": dict.fromkeys(("creator_symbol", "deleter_symbol"), "names in a library that is not loaded"),
+    "multibox_loss_param": {"use_polygon": "locations with corners are refused by their shape"},
     "mult_softmax_loss_param": {"learning_multiple": "the message is refused"},
     "noise_param": None,  # SSD's data transformer reads the message too
     "norm_param": {"fix_scale": "lr_mult: 0 says it"},
     "normalize_param": {},
+    "prior_box_param": {"inner_scale": "of p_type: DENSE, refused"},
     "python_param": None,
     "quantization_param": None,  # Ristretto's, of several precisions
+    "roi_align_param": {"num_roi_per_image": "of regions without an image's number, refused by their shape"},
+    "roi_pooling_param": {"use_faster_roipooling": "only its speed"},
     "spatialtransformer_param": dict.fromkeys(("mirror", "rotate", "operation"), "the message is refused"),
     "st_param": {"to_compute_dU": "only its speed"}
     | {f"theta_{i}_{j}": "by its number" for i in (1, 2) for j in (1, 2, 3)},
@@ -51,7 +61,13 @@ KNOWN = {  # read elsewhere, or without a meaning here
         ("out_pad", "out_kernel_size", "out_stride", *(f"out_{pair}" for pair in PAIRS)), "all that begin with out_"
     ),
     "upsample_param": {"nearestneighbor_mode": "what is done anyway"},
+    "yolo_detection_output_param": {"side": "the map has one", "label_map_file": "names for a drawing"},
     "yolo_seg_param": dict.fromkeys(("num_class", "class_scale", "use_logic_gradient", "use_hardsigmoid"), "its docstring"),
+    "yolov3_param": {
+        "side": "the map has one",
+        "noobject_scale": "its program multiplies nothing by it",
+        "iou_normalizer": "of iou_loss, refused",
+    },
 }  # fmt: skip
 
 
@@ -111,6 +127,12 @@ def test_fields_that_are_refused_are_in_the_schema():
         'type: "Power" power_param { eps: 0.5 }',
         'type: "Eltwise" eltwise_param { axis: 1 }',
         'type: "Reshape" reshape_param { shape { dim: 0 dim: -1 } default_insert: 2 }',
+        'type: "PriorBox" prior_box_param { min_size: 4 p_type: DENSE }',
+        'type: "Proposal" proposal_param { shuffle_channel: false }',
+        'type: "ROIPooling" roi_pooling_param { pooled_h: 1 pooled_w: 1 pooled_size: 2 }',
+        'type: "Yolov3" yolov3_param { label_smooth_eps: 0.2 }',
+        'type: "DetectionAccuracy" detection_accuracy_param { coord_num: 5 }',
+        'type: "MultiStageMeanfield" multi_stage_meanfield_param { forced_spatial_filter_weight: 3 }',
     ],
 )
 def test_a_field_that_is_not_read_is_refused(text):
@@ -150,6 +172,29 @@ def test_a_warning_says_what_pictures_are_not_made_so(field):
     said = f"DummyData layer 'data': transform_param: {field.split(':')[0]} of a fork of Caffe is not supported, and is passed over"
     with pytest.warns(UserWarning, match=said):
         assert not refused_field(layer, ("transform_param",))
+
+
+def test_detection_layers_take_what_changes_nothing():
+    """The values that their programs have by themselves, and those of fields that nothing reads."""
+    for text in (
+        'type: "PriorBox" prior_box_param { p_type: CLASSIC inner_scale: 3 }',
+        'type: "Proposal" proposal_param { shuffle_channel: true }',
+        'type: "Yolov3" yolov3_param { side: 7 noobject_scale: 1 label_smooth_eps: 0.1 iou_thresh: 0.5 accumulate: true }',
+        'type: "DetectionAccuracy" detection_accuracy_param { coord_num: 4 }',
+        'type: "ROIPooling" roi_pooling_param { use_faster_roipooling: 1 }',
+    ):
+        layer = parse_net(f"layer {{ {text} }}").layer[0]
+        assert not refused_field(layer, [f.name for f, _ in layer.ListFields() if f.name.endswith("_param")])
+
+
+@pytest.mark.parametrize(
+    ("message", "field"),
+    [("frcnn_output_param", "save_output_param"), ("detectnet_augmentation_param", "noise_param")],
+)
+def test_a_warning_says_what_is_not_done_besides(message, field):
+    layer = parse_net(f"layer {{ {message} {{ {field} {{ }} }} }}").layer[0]
+    with pytest.warns(UserWarning, match=f"{message}: {field} of a fork of Caffe is not supported, and is passed over"):
+        assert not refused_field(layer, (message,))
 
 
 def test_what_is_passed_over_is_in_the_table():
