@@ -656,26 +656,21 @@ def wants_bf16(precision: str | None, device: Device, dtype: Any, planned: bool)
     """Whether `precision` asks for bfloat16. Raises ModelError for another word, DeviceError where that cannot be."""
     if precision not in (None, "float32", "bf16", "int8", "fastest"):
         raise ModelError(f"precision must be 'float32', 'bf16', 'int8', 'fastest' or None, got {precision!r}")
-    if precision == "fastest" and not can_int8(device, dtype, planned):
+    if precision in (None, "float32"):
+        return False
+    if precision != "int8" and device.reproducible:
+        why = {
+            "fastest": "times decide what is rounded (docs/reproducible.md); name one",
+            "bf16": "CPUs add products of bfloat16 in orders of their own (docs/reproducible.md)",
+        }[precision]
+        raise DeviceError(f"precision={precision!r} is not reproducible: {why}")
+    able = can_int8(device, dtype, planned) and (precision != "bf16" or bf16_available(device))
+    if not able:
+        cpu = "a CPU with AVX512-BF16 or ARM's BF16" if precision == "bf16" else "the CPU"
+        way = "" if planned else ", and layers run one by one (phase TRAIN, force_backward or optimize=False)"
         raise DeviceError(
-            f"precision='fastest' needs the CPU, float32, phase TEST and optimize; this is {device.describe()}"
-        )
-    if precision == "fastest" and device.reproducible:
-        raise DeviceError(
-            "precision='fastest' is not reproducible: times decide what is rounded (docs/reproducible.md); name one"
-        )
-    if precision == "int8" and not can_int8(device, dtype, planned):
-        raise DeviceError(
-            f"precision='int8' needs the CPU, float32, phase TEST and optimize; this is {device.describe()}"
-        )
-    if precision == "bf16" and device.reproducible:
-        raise DeviceError(
-            "precision='bf16' is not reproducible: CPUs add products of bfloat16 in orders of their own (docs/reproducible.md)"
-        )
-    if precision == "bf16" and not (planned and dtype == np.float32 and bf16_available(device)):
-        raise DeviceError(
-            "precision='bf16' needs a CPU with AVX512-BF16 or ARM's BF16, float32, phase TEST and optimize; this is "
-            f"{device.describe()}"
+            f"precision={precision!r} needs {cpu}, float32, phase TEST and optimize; this is {device.describe()}, in "
+            f"{np.dtype(dtype)}{way}"
         )
     return precision == "bf16"
 

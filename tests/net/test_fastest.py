@@ -90,7 +90,12 @@ def test_layers_that_run_once_a_forward_are_not_run_more_often(clock, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("options", "why"), [({"reproducible": True}, "not reproducible"), ({"optimize": False}, "needs the CPU, float32")]
+    ("options", "why"),
+    [
+        ({"reproducible": True}, "not reproducible"),
+        ({"optimize": False}, r"needs the CPU, float32.*in float32, and layers run one by one \(.*optimize=False\)$"),
+        ({"phase": "TRAIN"}, r"needs the CPU, float32.*in float32, and layers run one by one \(phase TRAIN"),
+    ],
 )
 def test_where_it_cannot_be(options, why):
     with pytest.raises(DeviceError, match=why):
