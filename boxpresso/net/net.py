@@ -113,8 +113,9 @@ class Net(Batched):
     quantization
         By which scales the net runs in 8 bits (`graph.quantization.Quantization`); None where it does not.
     precision_times
-        With precision="fastest", after a forward: {"float32", "bf16" or "int8": milliseconds}, the one in use first. Where a
-        forward cannot be done several times over (Python layers, data layers), float32 alone, unmeasured (0.0).
+        With precision="fastest", after a forward of inputs that are not empty: {"float32", "bf16" or "int8": milliseconds}, the
+        one in use first. Where a forward cannot be done several times over (Python layers, data layers), float32 alone,
+        unmeasured (0.0).
 
     Raises
     ------
@@ -322,7 +323,8 @@ class Net(Batched):
             self._make_way(first, last)
         with self._layers.at_work if runner else nullcontext():
             set_inputs(self.blobs, self.inputs, inputs)
-        if runner is not None and self._precision == "fastest" and not self.precision_times:
+        open_choice = runner is not None and self._precision == "fastest" and not self.precision_times
+        if open_choice and all(self.blobs[name].count for name in self.inputs):  # an empty batch takes no time in any
             self._choose_precision()
         if runner is None or not runner.run(more):
             self._make_way(first, last)

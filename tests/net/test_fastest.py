@@ -89,6 +89,17 @@ def test_layers_that_run_once_a_forward_are_not_run_more_often(clock, tmp_path):
     assert kind(net._runner) == "float32"
 
 
+def test_an_empty_batch_decides_nothing(clock):
+    net = Net(parse_net(TEXT), device="cpu", seed=1, precision="fastest")
+    net.quantize(SCALES)
+    net.blobs["x"].reshape(0, 64, 8, 8)
+    assert net.forward()["a"].shape == (0, 64, 8, 8)
+    assert net.precision_times == {}
+    net.blobs["x"].reshape(*X.shape)
+    net.forward(x=X)
+    assert next(iter(net.precision_times)) == "int8"
+
+
 @pytest.mark.parametrize(
     ("options", "why"),
     [

@@ -52,7 +52,8 @@ class RegionLoss(YoloLoss, type="RegionLoss", param="region_loss_param", bottoms
 
     Source
     ------
-    Redmon and Farhadi 2016 (YOLO9000), and MobileNet-YOLO's Caffe. A true box at the far border belongs to the last place.
+    Redmon and Farhadi 2016 (YOLO9000), and MobileNet-YOLO's Caffe, which pulls all boxes towards their anchors for the first
+    12800 images as well. A true box at the far border belongs to the last place.
 
     Examples
     --------
