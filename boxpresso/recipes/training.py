@@ -8,6 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..data.annotations import Files
+from ..data.folders import PICTURES, listed_paths
 from ..proto import files, read_solver
 from ..proto.errors import BoxpressoError
 from ..train import Solver
@@ -16,6 +18,16 @@ from .project import MARK, Made, Tell, Wish, create
 
 KIND, BACKBONE = "ssd", "small"  # learns from nothing
 SHARE = 0.9  # of the minutes, for iterations and tests; the rest is for compiling, snapshots and the report
+LOOKED_AT = (
+    *PICTURES,
+    ".xml",
+    ".json",
+    ".csv",
+    ".txt",
+    ".names",
+    ".yaml",
+    ".yml",
+)  # what a folder's pictures are read from
 WARM, TIMED = 3, 10  # iterations before the measured ones, and of these
 
 
@@ -39,6 +51,15 @@ class Project:
         """Whether there is a snapshot to go on from."""
         return any((self.folder / "snapshots").glob("*.solverstate*"))
 
+    def newer(self) -> int:
+        """How many files of the pictures' folder, where that was given, were written after the project."""
+        if self.data is None:
+            return 0
+        made = (self.folder / "labels.txt").stat().st_mtime
+        home = self.folder.resolve()
+        others = (path for path in Files(self.data).all if not path.resolve().is_relative_to(home))
+        return sum(path.stat().st_mtime > made for path in others if path.suffix.lower() in LOOKED_AT and path.exists())
+
 
 def is_project(folder: Path) -> bool:
     """Whether `boxpresso new` wrote a folder."""
@@ -49,7 +70,8 @@ def is_project(folder: Path) -> bool:
 def project_of(folder: Path, tell: Tell = lambda step, done, all: None) -> Project:
     """The project in a folder, or that of a folder of pictures: NAME_ssd_small in the working directory, made if need be.
 
-    Raises BoxpressoError where the folder is neither, or something else has the project's name.
+    Raises BoxpressoError where the folder is neither, or something else has the project's name, also the project of
+    another folder's pictures.
     """
     if is_project(folder):
         return Project(folder)
@@ -57,8 +79,27 @@ def project_of(folder: Path, tell: Tell = lambda step, done, all: None) -> Proje
         raise BoxpressoError(f"{folder} has a solver.prototxt that `{MARK}` did not write: train it with --solver")
     out = Path(f"{folder.resolve().name}_ssd_{BACKBONE}")
     if is_project(out):
+        if other := elsewhere(out, folder):
+            raise BoxpressoError(
+                f"{out} was made of other pictures than those of {folder}, such as {other}: go on with it by `boxpresso train "
+                f"{out}`, or write a project of another name by `boxpresso new ssd --backbone {BACKBONE} --data "
+                f"{folder} --out NAME`, and train that"
+            )
         return Project(out, folder)
     return Project(out, folder, create(Wish(folder, out, BACKBONE), tell))
+
+
+def elsewhere(project: Path, folder: Path) -> str:
+    """A picture of a project that lies in another folder; "" where one lies in this, or none is there any more."""
+    home, other = folder.resolve(), ""
+    for name in ("train.txt", "test.txt"):
+        for listed in listed_paths(project / name) if (project / name).is_file() else ():
+            path = Path(listed)
+            if path.is_file():
+                if path.resolve().is_relative_to(home):
+                    return ""
+                other = str(path)
+    return other
 
 
 Clock = Callable[[], float]  # seconds

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import sys
@@ -62,6 +63,31 @@ def test_from_pictures_to_a_report(photos, monkeypatch, capsys):
     assert "--minutes is for the first training" not in err
     assert main(["train", "photos", "--minutes", "1"]) == 0
     assert "--minutes is for the first training of a folder" in capsys.readouterr().err
+
+
+def test_pictures_of_another_folder_and_pictures_that_are_newer(photos, monkeypatch, tmp_path):
+    """A project is not trained for another folder of the same name, and files that came after it are counted."""
+    made = Path("photos_ssd_small")
+    made.mkdir()
+    pictures = sorted(photos.rglob("*.jpg"))
+    for name, text in {
+        "README.md": training.MARK, "solver.prototxt": "", "labels.txt": "box", "test.txt": str(pictures[0]),
+        "train.txt": "\n".join(map(str, pictures[1:])),
+    }.items():  # fmt: skip
+        (made / name).write_text(text)
+    assert training.project_of(photos).newer() == 0
+    later = (made / "labels.txt").stat().st_mtime + 9
+    for name in ("new.jpg", "new.txt", "notes.md"):
+        (photos / name).write_bytes(b"")
+        os.utime(photos / name, (later, later))
+    assert training.project_of(photos).newer() == 2
+    shutil.copytree(photos, "other/photos")
+    with pytest.raises(
+        BoxpressoError, match="photos_ssd_small was made of other pictures than those of other/photos, such as"
+    ):
+        training.project_of(Path("other/photos"))
+    shutil.rmtree(photos)  # it was moved
+    assert training.project_of(Path("other/photos")).folder == made
 
 
 def test_the_time_is_measured(photos):
