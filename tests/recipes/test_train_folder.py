@@ -105,6 +105,12 @@ def test_too_little_time(photos, monkeypatch):
         BoxpressoError, match=r"1 minutes hold 0 iterations of 1.00 s .*--minutes \d+ would hold a tenth"
     ):
         training.fit(project, 1)
+    measured_as(monkeypatch, 1.0, 1.0)  # the next run, for more minutes: nothing was trained, so that these count
+    again = training.project_of(photos)
+    assert again.made is None
+    assert training.fit(again, 2).iterations == read_solver(again.solver).max_iter == 90
+    with pytest.raises(BoxpressoError, match="has its own schedule"):
+        training.fit(again, 3)
 
 
 def test_what_is_refused(photos, capsys):
