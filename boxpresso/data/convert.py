@@ -18,6 +18,7 @@ from .folders import VOC_CLASSES, Scene, read_coco, read_images, read_voc, read_
 from .picture import decode_annotated, encode, resize
 from .records import make_annotated, make_datum, open_records, parse, picture_of, write_records
 
+KEY = 511  # bytes of a key of an LMDB, at most
 Tell = Callable[[int, int], None]  # (done, all)
 
 
@@ -86,7 +87,7 @@ def write(
                     raise
                 report.skipped.append(str(error))
             else:
-                yield f"{report.pictures:08d}_{name}", data
+                yield f"{report.pictures:08d}_{ending(name, KEY - 9)}", data
                 report.pictures, report.boxes = report.pictures + 1, report.boxes + boxes
             tell(done, len(order))
         if not report.pictures:
@@ -94,6 +95,15 @@ def write(
 
     write_records(to, records())
     return report
+
+
+def ending(name: str, most: int) -> str:
+    """A name, or its last signs, which take so many bytes at most.
+
+    >>> ending("bär.jpg", 6), ending("bär.jpg", 8)
+    ('r.jpg', 'bär.jpg')
+    """
+    return os.fsencode(name)[-most:].decode("utf-8", "ignore")
 
 
 def write_scenes(to: str | os.PathLike[str], scenes: Sequence[Scene], options: Options, tell: Tell) -> Report:

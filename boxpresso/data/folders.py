@@ -82,6 +82,16 @@ def read_list(source: str) -> list[tuple[str, int]]:
     return items
 
 
+def is_hidden(path: Path) -> bool:
+    """Whether a file or folder is one that programs put there for themselves, as macOS does with `._a.jpg`."""
+    return path.name.startswith(".")
+
+
+def is_picture(path: Path) -> bool:
+    """Whether a file is called as a picture is, and is not hidden."""
+    return path.suffix.lower() in PICTURES and not is_hidden(path)
+
+
 def need_folder(folder: Path, subject: str) -> Path:
     if not os.path.isdir(folder):
         raise DataError(f"there is no folder {folder}: {subject}")
@@ -129,7 +139,8 @@ def voc_split(root: Path, split: str) -> list[str]:
     if split.endswith(".txt"):
         return listed_names(split)
     if not split:
-        return sorted(p.stem for p in need_folder(root / "Annotations", "VOC keeps its .xml there").glob("*.xml"))
+        texts = need_folder(root / "Annotations", "VOC keeps its .xml there").glob("*.xml")
+        return sorted(path.stem for path in texts if not is_hidden(path))
     path = root / "ImageSets" / "Main" / f"{split}.txt"
     try:
         lines = read_text(path).splitlines()
@@ -167,7 +178,7 @@ def read_voc(folder: str | Path, split: str = "", classes: Sequence[str] = VOC_C
     root = need_folder(Path(folder), "give the folder that holds JPEGImages and Annotations, such as VOCdevkit/VOC2007")
     pictures = need_folder(root / "JPEGImages", "VOC keeps its pictures there")
     known = {name: label for label, name in enumerate(classes, 1)}
-    found = [path for path in pictures.iterdir() if path.suffix.lower() in PICTURES]  # endings in capitals, too
+    found = [path for path in pictures.iterdir() if is_picture(path)]  # endings in capitals, too
     found.sort(key=lambda path: (-PICTURES.index(path.suffix.lower()), path))
     by_name = {path.stem: path for path in found}  # the first of PICTURES comes last
     scenes = []
@@ -208,6 +219,8 @@ def fill_voc(scene: Scene, path: Path, root: Element, known: dict[str, int]) -> 
         rows = []
         for thing in root.iter("object"):
             name = (thing.findtext("name") or "").strip()
+            if not name:
+                raise DataError(f"{path}: an object has no class")
             if name not in known:
                 raise DataError(f"{path}: the class {name!r} is none of the {len(known)} classes")
             corners = [float(thing.findtext(f"bndbox/{side}") or "nan") for side in ("xmin", "ymin", "xmax", "ymax")]
@@ -270,7 +283,7 @@ def read_coco(
         tables = read_json(path, "a COCO file of instances")
         categories = sorted(tables["categories"], key=lambda c: c["id"])
         known = {category["id"]: label for label, category in enumerate(categories, 1)}
-        names = {label: storable(str(category["name"])) for label, category in enumerate(categories, 1)}
+        names = {label: storable(str(category["name"]).strip()) for label, category in enumerate(categories, 1)}
         by_picture: dict[Any, list[dict[str, Any]]] = {}
         for annotation in tables["annotations"]:
             by_picture.setdefault(annotation.get("image_id"), []).append(annotation)
@@ -333,7 +346,7 @@ def read_yolo(folder: str | Path, split: str = "") -> tuple[list[Scene], dict[in
     )
     names = read_names(listed) if listed else []
     scenes = []
-    for path in sorted(p for p in pictures.iterdir() if p.suffix.lower() in PICTURES):
+    for path in sorted(p for p in pictures.iterdir() if is_picture(p)):
         scenes.append(yolo_scene(path, labels / f"{path.stem}.txt", names))
     if not scenes:
         raise DataError(f"there is no picture in {pictures}")
@@ -495,12 +508,12 @@ def wider_scene(folder: Path, name: str, faces: list[list[float]]) -> Scene:
 def read_images(folder: str | Path) -> tuple[list[tuple[Path, int]], dict[int, str]]:
     """(picture, label) of a folder with one folder for each class, labels from 0 in the order of names; and the names."""
     root = need_folder(Path(folder), "give a folder with one folder of pictures for each class")
-    kinds = sorted(p for p in root.iterdir() if os.path.isdir(p))
+    kinds = sorted(p for p in root.iterdir() if os.path.isdir(p) and not is_hidden(p))
     items = [
         (path, label)
         for label, kind in enumerate(kinds)
         for path in sorted(kind.rglob("*"))
-        if path.suffix.lower() in PICTURES
+        if is_picture(path) and not any(map(is_hidden, path.relative_to(kind).parents[:-1]))
     ]
     if not items:
         raise DataError(f"there is no picture in the folders of {root}; it must hold one folder for each class")

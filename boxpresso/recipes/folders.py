@@ -22,7 +22,8 @@ import numpy as np
 
 from ..data.annotations import READERS, Annotated, Files, Table, first_tag, is_yolo, kind_of, kinds_in, yolo_texts
 from ..data.errors import DataError
-from ..data.folders import Scene, read_coco, read_names, read_voc, read_wider, wider_lists, yolo_scene
+from ..data.folders import Scene, is_hidden, read_coco, read_names, read_voc, read_wider, wider_lists, yolo_scene
+from ..labels import BACKGROUND
 from ..proto.errors import ModelError, nearest
 from ..proto.reading import read_file
 
@@ -256,7 +257,7 @@ def voc(root: Path, known: Sequence[str]) -> Pictures:
 def voc_classes(folder: Path) -> set[str]:
     """The names of the classes of all objects; an annotation that cannot be parsed is named later, as a picture's."""
     names: set[str] = set()
-    for path in folder.glob("*.xml"):
+    for path in (path for path in folder.glob("*.xml") if not is_hidden(path)):
         with suppress(ModelError, ElementTree.ParseError, ValueError, LookupError):
             objects = ElementTree.fromstring(read_file(path, "text_bytes")).iter("object")
             names.update((thing.findtext("name") or "").strip() for thing in objects)
@@ -570,6 +571,11 @@ def settle(
     if odd := next((name for name in classes if any(unicodedata.category(c) in ODD for c in name)), None):
         raise DataError(
             f"the class {odd!r} has signs in its name that no line of a text can hold; give it another name"
+        )
+    if taken := next((name for name in classes if name.casefold() in BACKGROUND), None):
+        raise DataError(
+            f"a class is called {taken!r}, which is what a net calls places without an object: give it another name, or leave "
+            "its objects out by a list of the others for --classes, and --leave-out-others"
         )
     if len(set(classes)) < len(classes):
         doubled = next(name for name, count in Counter(classes).items() if count > 1)

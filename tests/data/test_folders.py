@@ -104,6 +104,28 @@ def test_lists_with_pictures_of_one_name(tmp_path):
         assert in_list(tmp_path / "list.txt", paths) == chosen
 
 
+def test_hidden_files_and_long_names(tmp_path):
+    """macOS's and Jupyter's own files are neither classes nor pictures; of a path that no key can hold the end is the name."""
+    deep = "/".join(["d" * 120] * 5)
+    for place in ("cat/1.png", ".checkpoints/1.png", "dog/.c/1.png", f"dog/{deep}/2.png", "cat/._1.png"):
+        path = tmp_path / "pictures" / place
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(encode(np.zeros((2, 2, 3), np.uint8), "PNG"))
+    report = convert("images", tmp_path / "pictures", tmp_path / "lmdb")
+    assert (report.pictures, report.labels, report.skipped) == (2, {0: "cat", 1: "dog"}, [])
+    keys = [key.decode() for key in (open_records(str(tmp_path / "lmdb")).file.key(i) for i in range(2))]
+    assert keys[0] == "00000000_cat/1.png"
+    assert (len(keys[1]), keys[1][:10], keys[1][-6:]) == (511, "00000001_d", "/2.png")
+    assert [scene.path.name for scene in read_yolo(tmp_path / "pictures/cat", "")[0]] == ["1.png"]
+    for folder in ("JPEGImages", "Annotations"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "._a.xml").write_bytes(b"\0\5")
+    (tmp_path / "Annotations/a.xml").write_text("<annotation><object><name> </name></object></annotation>")
+    (tmp_path / "JPEGImages/a.png").write_bytes(encode(np.zeros((2, 2, 3), np.uint8), "PNG"))
+    (scene,) = read_voc(tmp_path)
+    assert scene.wrong.endswith("a.xml: an object has no class")
+
+
 def test_voc_that_is_wrong(tmp_path):
     root = voc(tmp_path, {
         **OBJECTS, "d": [("cow", 0, (1, 1, 9, 9))], "e": [("cat", 0, (9, 9, 5, 20))], "f": [("cat", 0, (50, 1, 90, 9))],

@@ -469,6 +469,21 @@ def test_pictures_that_cannot_be_used_are_counted_or_refused(voc, capsys):
     assert not list(Path().glob("s.*"))
 
 
+def test_a_class_called_background_is_refused(tmp_path):
+    for name in ("a", "b"):
+        Image.new("RGB", (8, 8)).save(tmp_path / f"{name}.png")
+    row = "png,{},1,1,5,5\n"
+    head = "filename,class,xmin,ymin,xmax,ymax\n"
+    (tmp_path / "a.csv").write_text(
+        head + "".join(f"{n}.{row.format(c)}" for n in "ab" for c in ("Background", "zebra"))
+    )
+    read = folders.read(tmp_path, "csv")
+    split = folders.choose(read, 0.5, 1)
+    with pytest.raises(DataError, match="a class is called 'Background', which is what a net calls"):
+        folders.settle(read, split, [])
+    assert folders.settle(read, split, ["zebra"], "names", leave_out=True) == ["zebra"]
+
+
 def test_two_spellings_of_a_class_are_asked_about(voc, capsys):
     text = voc / "Annotations" / "000002.xml"
     name = text.read_text().partition("<name>")[2].partition("</name>")[0]
