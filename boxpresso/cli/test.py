@@ -365,12 +365,13 @@ def folder_scenes(
         pictures = read.splits[args.set]
     if not pictures:
         raise BoxpressoError(f"none of the pictures of {root} is in {args.set}")
-    classes = {name for picture in pictures for name in picture.classes}
+    used = [picture for picture in pictures if not picture.scene.wrong]
+    classes = {name for picture in used for name in picture.classes}
     names = names or dict(enumerate(sorted(classes), 1))
     numbers = {name: label for label, name in names.items()}
     if unknown := sorted(classes - numbers.keys()):
         raise ModelError(f"{args.labels} does not name the classes {', '.join(unknown[:4])} of {root}")
-    for picture in pictures:
+    for picture in used:
         folders.relabel(picture, numbers)
     scenes = [picture.scene for picture in pictures]
     return scenes, list(range(len(scenes))), names, {}

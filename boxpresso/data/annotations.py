@@ -52,13 +52,21 @@ class Shape:
 
 
 class Files:
-    """All files below a folder, hidden ones left out, and which picture a name in an annotation means."""
+    """All files below a folder, hidden ones left out, and which picture a name in an annotation means.
+
+    Links to folders are followed, to each once: pictures may lie on another disk.
+    """
 
     def __init__(self, root: Path) -> None:
         self.root = root
         self.all: list[Path] = []
-        for folder, inner, names in os.walk(root):
-            inner[:] = [name for name in inner if not name.startswith(".")]
+        seen = {os.path.realpath(root)}
+        for folder, inner, names in os.walk(root, followlinks=True):
+            real = {
+                name: os.path.realpath(os.path.join(folder, name)) for name in sorted(inner) if not name.startswith(".")
+            }
+            inner[:] = [name for name, path in real.items() if path not in seen]
+            seen.update(real.values())
             self.all += [Path(folder, name) for name in names if not name.startswith(".")]
         self.all.sort()
 
@@ -529,9 +537,11 @@ class Table:
         text = read_text(path).lstrip("\ufeff")
         head = text.partition("\n")[0]
         separator = max(",;\t", key=head.count)
-        self.rows = [
-            (number, row) for number, row in enumerate(csv.reader(text.splitlines(), delimiter=separator), 1) if row
-        ]
+        try:
+            rows = list(enumerate(csv.reader(text.splitlines(), delimiter=separator), 1))
+        except csv.Error as error:
+            raise DataError(f"{path} is no table that can be read: {error}") from error
+        self.rows = [(number, row) for number, row in rows if row]
         self.columns: dict[str, int] = {}
         self.sides: dict[str, int] = {}  # the columns of the picture's size
         self.lacks: list[str] = []  # of a line of names

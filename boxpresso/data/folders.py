@@ -291,6 +291,9 @@ def read_coco(
             (str(p.get("file_name", "")), p.get("id"), int(p.get("width") or 0), int(p.get("height") or 0))
             for p in tables["images"]
         ]
+        of_id: dict[Any, set[str]] = {}
+        for name, number, *_ in pictures:
+            of_id.setdefault(number, set()).add(name)
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
         raise DataError(f"{path} is not a COCO file of instances: {type(error).__name__} {error}") from error
     folders = [f for f in (root / split, root / "images" / split, root / "images", root) if os.path.isdir(f)]
@@ -307,6 +310,10 @@ def read_coco(
                 scene.path = next((place for place in places if os.path.isfile(place)), places[0])
             if not os.path.isfile(scene.path):
                 raise DataError(f"there is no picture {scene.path}")
+            if len(of_id[number]) > 1:
+                raise DataError(
+                    f"{path}, picture {name!r}: {len(of_id[number])} pictures have the id {number!r}; whose objects are they?"
+                )
             if width <= 0 or height <= 0:
                 scene.width, scene.height = size_of(scene.path, str(scene.path))
             rows = []

@@ -406,6 +406,33 @@ def test_pictures_of_another_size_than_their_annotations_say(tmp_path):
         assert [(scene.width, scene.height) for scene in scenes[1:]] == [(64, 20)] * (format == "csv")
 
 
+def test_links_to_folders_and_tables_of_other_things(tmp_path):
+    """Pictures that lie elsewhere, a link to the folder itself, and a table with a field longer than the csv module reads."""
+    pictures(tmp_path / "disk")
+    (tmp_path / "own/labels").mkdir(parents=True)
+    (tmp_path / "own/labels/one.txt").write_text("0 0.5 0.5 0.5 0.5\n")
+    (tmp_path / "own/classes.txt").write_text("cat\n")
+    (tmp_path / "own/masks.csv").write_text("id,pixels\none," + "1 " * 70_000)
+    (tmp_path / "own/images").symlink_to(tmp_path / "disk")
+    (tmp_path / "own/images2").symlink_to(tmp_path / "disk")
+    (tmp_path / "own/again").symlink_to(tmp_path / "own")
+    read = folders.read(tmp_path / "own", folders.recognise(tmp_path / "own"))
+    found = [picture.scene.path for picture in read.splits[""]]
+    assert [path.name for path in found] == ["one.png", "three.png", "two.png"]
+    assert len({path.parent for path in found}) == 1
+
+
+def test_pictures_of_one_id_in_coco(tmp_path):
+    pictures(tmp_path)
+    tables = coco_of({name: f"{name}.png" for name in TRUTH})
+    tables["images"][1]["id"] = 0
+    (tmp_path / "a.json").write_text(json.dumps(tables))
+    wrongs = [picture.scene.wrong for picture in folders.read(tmp_path, "coco").splits[""]]
+    assert "picture 'one.png': 2 pictures have the id 0" in wrongs[0]
+    assert wrongs[1]
+    assert not wrongs[2]
+
+
 def test_cuboids_of_cvat_and_points_that_are_no_pairs(tmp_path):
     pictures(tmp_path)
     front, back = {"l": 5, "r": 15, "t": 6, "b": 16}, {"l": 18, "r": 25, "t": 4, "b": 14}

@@ -7,12 +7,15 @@ import os
 import re
 import shutil
 import sys
+from argparse import Namespace
 from pathlib import Path
 
 import pytest
+from PIL import Image
 from places import ROOT
 
 from boxpresso.__main__ import main
+from boxpresso.cli.test import folder_scenes
 from boxpresso.proto import read_solver
 from boxpresso.proto.errors import BoxpressoError
 from boxpresso.recipes import training
@@ -130,6 +133,18 @@ def test_what_is_refused(photos, capsys):
     assert "photos_ssd_small exists already" in error("photos")
     assert main(["train", "photos", "--minutes", "-1"]) == 2
     assert "'-1' is not a number of minutes" in capsys.readouterr().err
+
+
+def test_a_picture_that_cannot_be_used_is_left_out_of_a_test(tmp_path):
+    """Its classes are not asked for, and its objects, read in part, have no corners."""
+    rows = "a.png,cat,1,1,5,5\nb.png,cat,1,1,5,5\nb.png,dog,30,30,40,40\n"
+    (tmp_path / "a.csv").write_text("filename,class,xmin,ymin,xmax,ymax\n" + rows)
+    for name in ("a", "b"):
+        Image.new("RGB", (8, 8)).save(tmp_path / f"{name}.png")
+    args = Namespace(data=str(tmp_path), set="", labels="names")
+    first, second = folder_scenes(args, {1: "cat"})[0]
+    assert first.labels == [1]
+    assert "lies outside the picture" in second.wrong
 
 
 def test_average_precision_on_any_folder(photos, monkeypatch, capsys):
