@@ -62,11 +62,12 @@ class Files:
         self.all: list[Path] = []
         seen = {os.path.realpath(root)}
         for folder, inner, names in os.walk(root, followlinks=True):
-            real = {
-                name: os.path.realpath(os.path.join(folder, name)) for name in sorted(inner) if not name.startswith(".")
-            }
-            inner[:] = [name for name, path in real.items() if path not in seen]
-            seen.update(real.values())
+            there, inner[:] = sorted(name for name in inner if not name.startswith(".")), []
+            for name in there:
+                real = os.path.realpath(os.path.join(folder, name))
+                if real not in seen:
+                    seen.add(real)
+                    inner.append(name)
             self.all += [Path(folder, name) for name in names if not name.startswith(".")]
         self.all.sort()
 
