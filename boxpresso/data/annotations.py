@@ -586,7 +586,7 @@ def headless(row: Sequence[str]) -> bool:
 
 
 def read_csv(files: Files, paths: Sequence[Path]) -> Iterator[Annotated]:
-    """Tables of boxes, in pixels or, where no corner is above 1, in parts of the picture's sides; a line a box."""
+    """Tables of boxes, in pixels or, as `in_parts` says, in parts of the picture's sides; a line a box."""
     for path in paths:
         table = Table(path)
         grouped: dict[str, list[tuple[int, Sequence[str]]]] = defaultdict(list)
@@ -607,13 +607,14 @@ def read_csv(files: Files, paths: Sequence[Path]) -> Iterator[Annotated]:
 
 
 def in_parts(table: Table) -> bool:
-    """Whether the corners are parts of the sides: none is above 1, and some is no whole number."""
+    """Whether the corners are parts of the sides: some is no whole number, and all are below 2, as a box may reach beyond the
+    picture, if by a rounding alone."""
     keys = [key for key in (*CORNERS, "x", "y", "w", "h") if key in table.columns]
     values = []
     for _, row in table.rows:
         with suppress(ValueError):
             values += [float(cell) for key in keys if (cell := table.cell(row, key))]
-    return bool(values) and max(values) <= 1 and any(value != int(value) for value in values if math.isfinite(value))
+    return bool(values) and max(values) < 2 and any(value != int(value) for value in values if math.isfinite(value))
 
 
 def csv_shape(table: Table, row: Sequence[str], where: str) -> Shape | None:

@@ -30,10 +30,13 @@ from ..proto.reading import read_file
 ODD = ("Cc", "Cs", "Zl", "Zp")  # of Unicode: signs that steer a terminal, halves of signs, ends of lines
 FORMATS = ("voc", "coco", "yolo", "wider", "csv", "labelme", "cvat", "labelstudio")
 LOOKED_AT = 20  # files, to tell what a folder holds
-TRAIN, TEST = ("trainval", "train"), ("test", "val", "valid", "validation")  # names of splits
+TRAIN, TEST = (
+    ("trainval", "train", "training"),
+    ("test", "val", "valid", "validation", "testing"),
+)  # names of splits
 PAIRS = [
     ("trainval", "test"),
-    *(("train", name) for name in ("val", "valid", "validation", "test")),
+    *((one, other) for one in ("train", "training") for other in ("val", "valid", "validation", "test", "testing")),
 ]  # the preferred first
 LAYOUT = """\
   voc         an .xml of <annotation> for each picture, in Annotations or elsewhere

@@ -406,6 +406,15 @@ def test_pictures_of_another_size_than_their_annotations_say(tmp_path):
         assert [(scene.width, scene.height) for scene in scenes[1:]] == [(64, 20)] * (format == "csv")
 
 
+def test_parts_of_the_picture_that_reach_beyond_it(tmp_path):
+    """A right edge of 1.0000001 does not make pixels of all the table's corners."""
+    pictures(tmp_path)
+    rows = "one.png,cat,0.5,0.5,1.0000001,1\ntwo.png,cat,0.25,0,0.5,0.5\n"
+    (tmp_path / "a.csv").write_text("filename,class,xmin,ymin,xmax,ymax\n" + rows)
+    corners = [picture.scene.corners.tolist() for picture in folders.read(tmp_path, "csv").splits[""]]
+    assert corners == [[[20, 15, 40, 30]], [[16, 0, 32, 10]]]
+
+
 def test_links_to_folders_and_tables_of_other_things(tmp_path):
     """Pictures that lie elsewhere, a link to the folder itself, and a table with a field longer than the csv module reads."""
     pictures(tmp_path / "disk")

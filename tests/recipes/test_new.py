@@ -281,6 +281,7 @@ def pictures(names: dict[str, list[str]]) -> folders.Pictures:
         (["train", "test"], "train and test"),
         (["train", "valid", "test"], "train and valid"),
         (["train2017", "val2017"], "train2017 and val2017"),
+        (["Training", "Validation", "Testing"], "Training and Validation"),
         (["trainval", "val"], "drawn by seed 1: 2 of 16"),
         (["", "val"], "drawn by seed 1: 2 of 16"),
     ],
