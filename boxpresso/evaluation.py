@@ -20,10 +20,10 @@ from .data.coco import Coco, dataset_of, evaluate_coco
 from .data.errors import DataError, extra
 from .data.evaluation import Curve, Shapes, average_precision, curves
 from .data.folders import Scene
+from .data.image import read_annotated
 from .decoders.detections import class_id_of
 from .detection import Detections, Detector
 from .drawing import PALETTE
-from .image import read_image
 from .layers.detection.rcnn import Rotated
 from .net import Net
 from .ops import polygon_iou
@@ -367,11 +367,7 @@ def find(
     for i, scene in enumerate(scenes, 1):
         try:
             scene.check()
-            picture = read_image(scene.path)
-            if picture.size != (scene.width, scene.height):
-                raise DataError(
-                    f"{scene.path} is {picture.width}x{picture.height}, its annotation is of {scene.width}x{scene.height}"
-                )
+            picture = read_annotated(scene.path, (scene.width, scene.height))
         except BoxpressoError as error:
             if strict:
                 raise DataError(str(error)) from error

@@ -165,13 +165,18 @@ def run(args: Namespace) -> int:
         shown.setdefault(step, progress(f"new: {step}"))(done, total)
 
     made = create(wish, tell)
+    warn_of(made)
+    print("\n".join(describe(made)))
+    return 0
+
+
+def warn_of(made: Made) -> None:
+    """Names the pictures that were skipped, and the first odd boxes of each kind."""
     for line in made.skipped:
         warn(f"skipped: {line}")
     for word, odd in {"clipped": made.clipped, "thin": made.thin}.items():
         for line in odd[:SHOWN]:
             warn(f"{word}: {line}")
-    print("\n".join(describe(made)))
-    return 0
 
 
 def wrapped(line: str) -> list[str]:

@@ -312,7 +312,7 @@ def read_scenes(
 ) -> tuple[list[Scene], list[int], dict[int, str], dict[int, int]]:
     """The scenes of --voc or --coco with the net's labels, their numbers in the annotations, the names of the labels, and for
     COCO {its label: the net's}."""
-    from ..data.folders import VOC_CLASSES, listed_names, read_coco, read_voc
+    from ..data.folders import VOC_CLASSES, in_list, read_coco, read_voc
 
     if args.data:
         return folder_scenes(args, names)
@@ -334,8 +334,7 @@ def read_scenes(
     if args.set:
         if not args.set.endswith(".txt"):
             raise BoxpressoError(f"--set {args.set}: with --coco it is a list of pictures, a .txt")
-        listed = set(listed_names(args.set))
-        numbers = [i for i in numbers if scenes[i].path.stem in listed]
+        numbers = in_list(args.set, [scene.path for scene in scenes])
         if not numbers:
             raise BoxpressoError(f"none of the pictures of {args.coco[1]} is in {args.set}")
     return [scenes[i] for i in numbers], numbers, names, labels
@@ -350,7 +349,7 @@ def folder_scenes(
     args: Namespace, names: dict[int, str]
 ) -> tuple[list[Scene], list[int], dict[int, str], dict[int, int]]:
     """The same of --data, whatever its format is."""
-    from ..data.folders import listed_names
+    from ..data.folders import in_list
     from ..recipes import folders
 
     root = Path(args.data)
@@ -358,8 +357,7 @@ def folder_scenes(
     read = folders.read(root, folders.recognise(root), () if listed else (args.set,))
     pictures = folders.unique(picture for split in read.splits.values() for picture in split)
     if listed:
-        wanted = set(listed_names(args.set))
-        pictures = [picture for picture in pictures if picture.scene.path.stem in wanted]
+        pictures = [pictures[i] for i in in_list(args.set, [picture.scene.path for picture in pictures])]
     elif args.set:
         if args.set not in read.splits:
             there = ", ".join(filter(None, read.splits)) or "none"
@@ -367,12 +365,13 @@ def folder_scenes(
         pictures = read.splits[args.set]
     if not pictures:
         raise BoxpressoError(f"none of the pictures of {root} is in {args.set}")
-    classes = {name for picture in pictures for name in picture.classes}
+    used = [picture for picture in pictures if not picture.scene.wrong]
+    classes = {name for picture in used for name in picture.classes}
     names = names or dict(enumerate(sorted(classes), 1))
     numbers = {name: label for label, name in names.items()}
     if unknown := sorted(classes - numbers.keys()):
         raise ModelError(f"{args.labels} does not name the classes {', '.join(unknown[:4])} of {root}")
-    for picture in pictures:
+    for picture in used:
         folders.relabel(picture, numbers)
     scenes = [picture.scene for picture in pictures]
     return scenes, list(range(len(scenes))), names, {}

@@ -177,8 +177,8 @@ def find_lr(args: Namespace) -> int:
 
 def prepared(args: Namespace) -> Project:
     """Finds or writes the project of FOLDER, says so, and makes it what is trained."""
-    from ..recipes.training import fit, project_of
-    from .new import describe
+    from ..recipes.training import fit, project_of, usual_plan
+    from .new import describe, warn_of
     from .output import progress as progress_of
     from .output import warn
 
@@ -191,13 +191,19 @@ def prepared(args: Namespace) -> Project:
         Path(args.folder), lambda step, done, all: shown.setdefault(step, progress_of(f"new: {step}"))(done, all)
     )
     if project.made is not None:
+        warn_of(project.made)
         print("\n".join(describe(project.made)[:-3]), flush=True)
     else:
         print(
             f"{project.folder}: its newest snapshot is gone on from" if project.begun else f"{project.folder}",
             flush=True,
         )
-    if args.minutes and project.made is None:
+        if newer := project.newer():
+            warn(
+                f"{newer} of the files of {project.data} are newer than {project.folder}, made of those of before: to read "
+                f"them, train after `boxpresso new ssd --backbone small --data {shlex.quote(str(project.data))} --force`"
+            )
+    if args.minutes and (project.begun or usual_plan(project)[0] is None):
         warn(f"--minutes is for the first training of a folder: {project.solver} has its own schedule")
     elif args.minutes:
         plan = fit(project, args.minutes, args.device)

@@ -12,6 +12,7 @@ import json
 import math
 import os
 import re
+import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -33,11 +34,12 @@ from .picture import size_of
 
 @dataclass
 class Annotated:
-    """A picture, the classes of its objects, and its split; "" where the file does not say."""
+    """A picture, the classes of its objects, and its split; "" where the file does not say. table: a file of many pictures."""
 
     scene: Scene
     classes: list[str] = field(default_factory=list)
     split: str = ""
+    table: Path | None = None
 
 
 @dataclass
@@ -50,13 +52,22 @@ class Shape:
 
 
 class Files:
-    """All files below a folder, hidden ones left out, and which picture a name in an annotation means."""
+    """All files below a folder, hidden ones left out, and which picture a name in an annotation means.
+
+    Links to folders are followed, to each once: pictures may lie on another disk.
+    """
 
     def __init__(self, root: Path) -> None:
         self.root = root
         self.all: list[Path] = []
-        for folder, inner, names in os.walk(root):
-            inner[:] = [name for name in inner if not name.startswith(".")]
+        seen = {os.path.realpath(root)}
+        for folder, inner, names in os.walk(root, followlinks=True):
+            there, inner[:] = sorted(name for name in inner if not name.startswith(".")), []
+            for name in there:
+                real = os.path.realpath(os.path.join(folder, name))
+                if real not in seen:
+                    seen.add(real)
+                    inner.append(name)
             self.all += [Path(folder, name) for name in names if not name.startswith(".")]
         self.all.sort()
 
@@ -71,14 +82,15 @@ class Files:
     def by_stem(self) -> Mapping[str, list[Path]]:
         files: dict[str, list[Path]] = defaultdict(list)
         for path in self.pictures:
-            files[path.stem].append(path)
+            files[composed(path.stem)].append(path)
         return files
 
     def picture(self, name: str, beside: Path, split: str = "") -> Path:
         """The picture of a name: as it stands from its annotation or the root, else by the end of its path.
 
-        split: of several pictures, those below a folder of that name are preferred, then those beside the annotation. Raises
-        DataError where there is none, or several fit as well.
+        split: of several pictures, those below a folder of that name are preferred, then those beside the annotation, then
+        those whose folders have most names in common with the annotation's. Raises DataError where there is none, or several
+        fit as well.
         """
         parts = [part for part in PurePosixPath(name.replace("\\", "/")).parts if part not in ("/", "..", ".")]
         if not parts:
@@ -89,12 +101,19 @@ class Files:
                 if place.suffix.lower() in PICTURES and place.is_file():
                     return place
         stem = PurePosixPath(parts[-1]).stem if PurePosixPath(parts[-1]).suffix.lower() in PICTURES else parts[-1]
-        same = self.by_stem.get(stem, [])
+        same = self.by_stem.get(composed(stem), [])
+        near = set(beside.parent.parts[len(self.root.parts) :])
 
-        def fit(path: Path) -> tuple[int, bool, bool, bool]:
+        def fit(path: Path) -> tuple[int, bool, bool, int, bool]:
             folders = path.relative_to(self.root).parts[:-1]
             equal = [a == b for a, b in zip(reversed(folders), reversed(parts[:-1]))]
-            return [*equal, False].index(False), split in folders, path.parent == beside.parent, path.name == parts[-1]
+            return (
+                [*equal, False].index(False),
+                split in folders,
+                path.parent == beside.parent,
+                len(near.intersection(folders)),
+                composed(path.name) == composed(parts[-1]),
+            )
 
         best = sorted(same, key=fit, reverse=True)[:2]
         if not best:
@@ -102,6 +121,11 @@ class Files:
         if len(best) == 2 and fit(best[0]) == fit(best[1]):
             raise DataError(f"{beside}: the picture {'/'.join(parts)!r} could be {best[0]} or {best[1]}")
         return best[0]
+
+
+def composed(name: str) -> str:
+    """A name with accents and letters as one sign each: macOS writes two in the names of files."""
+    return unicodedata.normalize("NFC", name)
 
 
 # What a file is
@@ -146,7 +170,7 @@ def kind_of_json(path: Path) -> str:
         with suppress(ValueError, RecursionError):
             value = json.loads(data)
             if isinstance(value, dict):
-                if isinstance(value.get("images"), list) and isinstance(value.get("categories"), list):
+                if all(isinstance(value.get(key), list) for key in ("images", "categories", "annotations")):
                     return "coco"
                 return "labelme" if isinstance(value.get("shapes"), list) and "imagePath" in value else ""
             first = value[0] if isinstance(value, list) and value else None
@@ -172,14 +196,18 @@ def kinds_in(files: Files) -> dict[str, list[Path]]:
 # Scenes
 
 
-def scene_of(files: Files, name: str, source: Path, where: str, shapes: Iterable[Shape], split: str = "") -> Annotated:
-    """A picture with its objects. where: the file and the line or entry, for messages."""
-    one = Annotated(Scene(files.root / Path(name).name, 0, 0), split=split)
+def scene_of(
+    files: Files, name: str, source: Path, where: str, shapes: Iterable[Shape], split: str = "",
+    size: tuple[int, int] | None = None, table: Path | None = None,
+) -> Annotated:  # fmt: skip
+    """A picture with its objects. where: the file and the line or entry, for messages; size: that of the picture which the
+    annotation says."""
+    one = Annotated(Scene(files.root / Path(name).name, 0, 0), split=split, table=table)
     scene = one.scene
     try:
         scene.path = files.picture(name, source)
         below(files.root, [scene.path], name)
-        scene.width, scene.height = size_of(scene.path, str(scene.path))
+        scene.width, scene.height = size or size_of(scene.path, str(scene.path))
         rows = []
         for shape in shapes:
             if not shape.name:
@@ -213,6 +241,14 @@ def rotated(x: float, y: float, w: float, h: float, degrees: float, around: tupl
     return np.asarray(points @ turn + around) if degrees else np.asarray(points + around)
 
 
+def size_in(has: Mapping[str, Any], width: str = "width", height: str = "height") -> tuple[int, int] | None:
+    """The size of the annotated picture, where a file gives it."""
+    with suppress(TypeError, ValueError, OverflowError):
+        size = int(float(has.get(width) or 0)), int(float(has.get(height) or 0))
+        return size if min(size) > 0 else None
+    return None
+
+
 # VOC
 
 
@@ -232,11 +268,13 @@ def read_voc_files(files: Files, paths: Sequence[Path]) -> Iterator[Annotated]:
 
 def voc_picture(files: Files, path: Path, name: str) -> Path:
     """The picture of an annotation: programs write other names into `filename` than the picture was given later."""
-    for candidate in (path.stem, name):
-        with suppress(DataError):
-            if candidate:
-                return files.picture(candidate, path)
-    raise DataError(f"there is no picture {path.stem} for {path}")
+    wrong = ""
+    for candidate in filter(None, (path.stem, name)):
+        try:
+            return files.picture(candidate, path)
+        except DataError as error:
+            wrong = wrong or str(error)
+    raise DataError(wrong)
 
 
 # CVAT
@@ -257,9 +295,10 @@ def read_cvat(files: Files, paths: Sequence[Path]) -> Iterator[Annotated]:
             try:
                 shapes = [shape for thing in image if (shape := cvat_shape(thing.tag, dict(thing.attrib), where))]
             except DataError as error:
-                yield Annotated(Scene(files.root / Path(name).name, 0, 0, wrong=str(error)))
+                yield Annotated(Scene(files.root / Path(name).name, 0, 0, wrong=str(error)), table=path)
                 continue
-            yield scene_of(files, name, path, where, shapes, (image.get("subset") or "").strip())
+            split = (image.get("subset") or "").strip()
+            yield scene_of(files, name, path, where, shapes, split, size_in(image.attrib), path)
 
 
 def cvat_shape(tag: str, has: dict[str, str], where: str) -> Shape | None:
@@ -275,8 +314,15 @@ def cvat_shape(tag: str, has: dict[str, str], where: str) -> Shape | None:
     if tag == "mask":
         left, top, w, h = numbers((has.get(key) for key in ("left", "top", "width", "height")), where)
         return Shape(name, np.array([[left, top], [left + w, top + h]]))
-    if tag in ("polygon", "cuboid"):
-        return Shape(name, np.array(numbers(re.split(r"[,;]", has.get("points", "")), where)).reshape(-1, 2))
+    if tag == "polygon":
+        corners = numbers(re.split(r"[,;]", has.get("points", "")), where)
+        if len(corners) % 2:
+            raise DataError(f"{where}: a polygon has {len(corners)} numbers, which are no pairs")
+        return Shape(name, np.array(corners).reshape(-1, 2))
+    if tag == "cuboid":  # the corners of its front, 1, and of its back, 2
+        ends = [f"{row}{side}{face}" for row in "tb" for side in "lr" for face in "12"]
+        corners = numbers((has.get(f"{axis}{end}") for end in ends for axis in "xy"), where)
+        return Shape(name, np.array(corners).reshape(-1, 2))
     return None  # points, lines and tags have no box
 
 
@@ -290,6 +336,7 @@ def read_labelme(files: Files, paths: Sequence[Path]) -> Iterator[Annotated]:
             tables = read_json(path, "a file of LabelMe")
             name = str(tables["imagePath"])
             shapes = [shape for entry in tables["shapes"] if (shape := labelme_shape(entry, str(path)))]
+            size = size_in(tables, "imageWidth", "imageHeight")
         except DataError as error:
             yield Annotated(Scene(path, 0, 0, wrong=str(error)))
             continue
@@ -299,9 +346,9 @@ def read_labelme(files: Files, paths: Sequence[Path]) -> Iterator[Annotated]:
             continue
         with suppress(DataError):
             files.picture(name, path)
-            yield scene_of(files, name, path, str(path), shapes)
+            yield scene_of(files, name, path, str(path), shapes, size=size)
             continue
-        yield scene_of(files, path.stem, path, str(path), shapes)
+        yield scene_of(files, path.stem, path, str(path), shapes, size=size)
 
 
 def labelme_shape(entry: dict[str, Any], where: str) -> Shape | None:
@@ -427,11 +474,18 @@ def yolo_texts(files: Files) -> dict[Path, Path]:
     texts: dict[str, list[Path]] = defaultdict(list)
     for path in files.ending(".txt"):
         texts[path.stem].append(path)
+
+    def home(path: Path) -> list[str]:
+        return [part.casefold() for part in path.relative_to(files.root).parts[:-1]]
+
     pictures = {}
     for picture in files.pictures:
         same = texts.get(picture.stem, [])
-        mirrored = Path(*("labels" if part == "images" else part for part in picture.parts)).with_suffix(".txt")
-        places = [path for path in (picture.with_suffix(".txt"), mirrored) if path in same]
+        beside = home(picture)
+        every = ["labels" if part == "images" else part for part in beside]
+        last = len(beside) - beside[::-1].index("images") if "images" in beside else 0
+        mirrored = [*beside[: last - 1], "labels", *beside[last:]] if last else every
+        places = [path for wanted in (beside, every, mirrored) for path in same if home(path) == wanted]
         places += same if len(same) == 1 and len(files.by_stem[picture.stem]) == 1 else []
         if places:
             pictures[picture] = places[0]
@@ -484,10 +538,13 @@ class Table:
         text = read_text(path).lstrip("\ufeff")
         head = text.partition("\n")[0]
         separator = max(",;\t", key=head.count)
-        self.rows = [
-            (number, row) for number, row in enumerate(csv.reader(text.splitlines(), delimiter=separator), 1) if row
-        ]
+        try:
+            rows = list(enumerate(csv.reader(text.splitlines(), delimiter=separator), 1))
+        except csv.Error as error:
+            raise DataError(f"{path} is no table that can be read: {error}") from error
+        self.rows = [(number, row) for number, row in rows if row]
         self.columns: dict[str, int] = {}
+        self.sides: dict[str, int] = {}  # the columns of the picture's size
         self.lacks: list[str] = []  # of a line of names
         if not self.rows:
             return
@@ -502,6 +559,8 @@ class Table:
         if named.keys() >= {"picture", "class", *corners}:
             others = {"x", "y", "w", "h", *CORNERS} - set(corners)
             self.columns = {key: at for key, at in named.items() if key not in others}
+            if corners == CORNERS:
+                self.sides = {word: first.index(word) for word in ("width", "height") if word in first}
             self.rows = self.rows[1:]
         elif headless(self.rows[0][1]):
             self.columns = {"picture": 0, "left": 1, "top": 2, "right": 3, "bottom": 4, "class": 5}
@@ -509,6 +568,11 @@ class Table:
     def cell(self, row: Sequence[str], key: str) -> str:
         at = self.columns.get(key, len(row))
         return row[at].strip() if at < len(row) else ""
+
+    def size(self, row: Sequence[str], shapes: Sequence[Shape]) -> tuple[int, int] | None:
+        """The size of the picture of a line, from columns beside those of the corners; None where they are of the box."""
+        size = size_in({key: row[at].strip() for key, at in self.sides.items() if at < len(row)})
+        return None if any(np.allclose(np.ptp(shape.points, 0), size or 0, atol=1.01) for shape in shapes[:1]) else size
 
 
 def headless(row: Sequence[str]) -> bool:
@@ -522,7 +586,7 @@ def headless(row: Sequence[str]) -> bool:
 
 
 def read_csv(files: Files, paths: Sequence[Path]) -> Iterator[Annotated]:
-    """Tables of boxes, in pixels or, where no corner is above 1, in parts of the picture's sides; a line a box."""
+    """Tables of boxes, in pixels or, as `in_parts` says, in parts of the picture's sides; a line a box."""
     for path in paths:
         table = Table(path)
         grouped: dict[str, list[tuple[int, Sequence[str]]]] = defaultdict(list)
@@ -536,19 +600,21 @@ def read_csv(files: Files, paths: Sequence[Path]) -> Iterator[Annotated]:
                 shapes = [shape for number, row in rows if (shape := csv_shape(table, row, f"{path}, line {number}"))]
                 shapes = [Shape(s.name, s.points * scale, s.difficult) for s in shapes]
             except DataError as error:
-                yield Annotated(Scene(files.root / Path(name).name, 0, 0, wrong=str(error)), split=split)
+                yield Annotated(Scene(files.root / Path(name).name, 0, 0, wrong=str(error)), split=split, table=path)
                 continue
-            yield scene_of(files, name, path, f"{path}, line {rows[0][0]}", shapes, split)
+            size = None if parts else table.size(rows[0][1], shapes)
+            yield scene_of(files, name, path, f"{path}, line {rows[0][0]}", shapes, split, size, path)
 
 
 def in_parts(table: Table) -> bool:
-    """Whether the corners are parts of the sides: none is above 1, and some is no whole number."""
+    """Whether the corners are parts of the sides: some is no whole number, and all are below 2, as a box may reach beyond the
+    picture, if by a rounding alone."""
     keys = [key for key in (*CORNERS, "x", "y", "w", "h") if key in table.columns]
     values = []
     for _, row in table.rows:
         with suppress(ValueError):
             values += [float(cell) for key in keys if (cell := table.cell(row, key))]
-    return bool(values) and max(values) <= 1 and any(value != int(value) for value in values if math.isfinite(value))
+    return bool(values) and max(values) < 2 and any(value != int(value) for value in values if math.isfinite(value))
 
 
 def csv_shape(table: Table, row: Sequence[str], where: str) -> Shape | None:

@@ -15,9 +15,10 @@ from ..proto.files import replacing
 from ..proto.signatures import JPEG, PNG, what_is
 from .errors import BrokenRecord, DataError
 from .folders import VOC_CLASSES, Scene, read_coco, read_images, read_voc, read_wider, read_yolo
-from .picture import decode, encode, resize
+from .picture import decode_annotated, encode, resize
 from .records import make_annotated, make_datum, open_records, parse, picture_of, write_records
 
+KEY = 511  # bytes of a key of an LMDB, at most
 Tell = Callable[[int, int], None]  # (done, all)
 
 
@@ -48,13 +49,11 @@ class Options:
 def stored(path: Path, options: Options, expect: tuple[int, int] | None = None) -> Datum:
     """A picture file as a Datum. expect: the (width, height) of its annotation. Raises BrokenRecord that names the file.
 
-    A JPEG or PNG that is not resized is stored as it is.
+    A JPEG or PNG that is neither resized nor turned is stored as it is.
     """
-    picture = decode(path, options.color)  # every file is decoded once, so that a broken one is seen now
-    size = picture.shape[1], picture.shape[0]
-    if expect is not None and size != expect:
-        raise BrokenRecord(f"{path} is {size[0]}x{size[1]}, its annotation says {expect[0]}x{expect[1]}")
-    if options.encoded and options.size is None and options.color:
+    # every file is decoded once, so that a broken one is seen now
+    picture, turned = decode_annotated(path, options.color, expect)
+    if options.encoded and options.size is None and options.color and not turned:
         data = path.read_bytes()
         if what_is(data) in (JPEG, PNG):
             return with_size(make_datum(data), picture)
@@ -88,7 +87,7 @@ def write(
                     raise
                 report.skipped.append(str(error))
             else:
-                yield f"{report.pictures:08d}_{name}", data
+                yield f"{report.pictures:08d}_{ending(name, KEY - 9)}", data
                 report.pictures, report.boxes = report.pictures + 1, report.boxes + boxes
             tell(done, len(order))
         if not report.pictures:
@@ -96,6 +95,15 @@ def write(
 
     write_records(to, records())
     return report
+
+
+def ending(name: str, most: int) -> str:
+    """A name, or its last signs, which take so many bytes at most.
+
+    >>> ending("bär.jpg", 6), ending("bär.jpg", 8)
+    ('r.jpg', 'bär.jpg')
+    """
+    return os.fsencode(name)[-most:].decode("utf-8", "ignore")
 
 
 def write_scenes(to: str | os.PathLike[str], scenes: Sequence[Scene], options: Options, tell: Tell) -> Report:

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path, PurePosixPath
+from pathlib import Path, PurePath, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -82,6 +82,16 @@ def read_list(source: str) -> list[tuple[str, int]]:
     return items
 
 
+def is_hidden(path: Path) -> bool:
+    """Whether a file or folder is one that programs put there for themselves, as macOS does with `._a.jpg`."""
+    return path.name.startswith(".")
+
+
+def is_picture(path: Path) -> bool:
+    """Whether a file is called as a picture is, and is not hidden."""
+    return path.suffix.lower() in PICTURES and not is_hidden(path)
+
+
 def need_folder(folder: Path, subject: str) -> Path:
     if not os.path.isdir(folder):
         raise DataError(f"there is no folder {folder}: {subject}")
@@ -90,8 +100,38 @@ def need_folder(folder: Path, subject: str) -> Path:
 
 def listed_names(path: str | Path) -> list[str]:
     """The names, without folder and ending, of the pictures of a list, a path in each line, as `boxpresso new` writes it."""
+    return [name_of(path) for path in listed_paths(path)]
+
+
+def listed_paths(path: str | Path) -> list[PurePosixPath]:
+    """What a list names, a path in each line."""
     lines = (line.strip() for line in read_text(path).splitlines())
-    return [PurePosixPath(line.replace("\\", "/")).stem for line in lines if line]
+    return [PurePosixPath(line.replace("\\", "/")) for line in lines if line]
+
+
+def name_of(path: PurePath) -> str:
+    """The name of a picture without folder and ending, which it may lack: what else is behind a dot is of the name."""
+    return path.stem if path.suffix.lower() in PICTURES else path.name
+
+
+def in_list(path: str | Path, pictures: Sequence[Path]) -> list[int]:
+    """The places of the pictures that a list names.
+
+    Of several pictures of one name, those whose folders agree most with the listed path, from the last one on, are meant.
+    """
+    by_name: dict[str, list[int]] = {}
+    for at, picture in enumerate(pictures):
+        by_name.setdefault(name_of(picture), []).append(at)
+    chosen: set[int] = set()
+    for listed in listed_paths(path):
+        same = by_name.get(name_of(listed), [])
+        folders = listed.parts[-2::-1]
+        equal = [
+            [*(a == b for a, b in zip(pictures[at].absolute().parts[-2::-1], folders)), False].index(False)
+            for at in same
+        ]
+        chosen.update(at for at, count in zip(same, equal) if count == max(equal))
+    return sorted(chosen)
 
 
 def voc_split(root: Path, split: str) -> list[str]:
@@ -99,14 +139,28 @@ def voc_split(root: Path, split: str) -> list[str]:
     if split.endswith(".txt"):
         return listed_names(split)
     if not split:
-        return sorted(p.stem for p in need_folder(root / "Annotations", "VOC keeps its .xml there").glob("*.xml"))
+        texts = need_folder(root / "Annotations", "VOC keeps its .xml there").glob("*.xml")
+        return sorted(path.stem for path in texts if not is_hidden(path))
     path = root / "ImageSets" / "Main" / f"{split}.txt"
     try:
         lines = read_text(path).splitlines()
     except DataError as error:
         there = sorted(p.stem for p in path.parent.glob("*.txt")) if os.path.isdir(path.parent) else []
         raise DataError(f"{error}; splits there: {', '.join(there) or 'none'}") from error
-    return [line.split()[0] for line in lines if line.split() and line.split()[-1] != "-1"]
+    return [name for line in lines if (name := voc_name(line, root / "Annotations"))]
+
+
+def voc_name(line: str, annotations: Path) -> str:
+    """The name in a line of a VOC list, `name` or `name flag`; "" where the flag is -1. It may hold blanks, and an ending."""
+    whole = line.strip()
+    name, _, flag = re.sub(r"\s+", " ", whole).rpartition(" ")
+    flagged = bool(name) and flag in ("-1", "0", "1")
+    for one in (whole, name_of(PurePosixPath(whole.replace("\\", "/")))):
+        if os.path.isfile(annotations / f"{one}.xml"):
+            return one
+    if flagged:
+        return whole[: -len(flag)].strip() if flag != "-1" else ""
+    return whole
 
 
 VOC_CLASSES = (
@@ -124,14 +178,16 @@ def read_voc(folder: str | Path, split: str = "", classes: Sequence[str] = VOC_C
     root = need_folder(Path(folder), "give the folder that holds JPEGImages and Annotations, such as VOCdevkit/VOC2007")
     pictures = need_folder(root / "JPEGImages", "VOC keeps its pictures there")
     known = {name: label for label, name in enumerate(classes, 1)}
+    found = [path for path in pictures.iterdir() if is_picture(path)]  # endings in capitals, too
+    found.sort(key=lambda path: (-PICTURES.index(path.suffix.lower()), path))
+    by_name = {path.stem: path for path in found}  # the first of PICTURES comes last
     scenes = []
     for name in voc_split(root, split):
         scene = Scene(pictures / f"{name}.jpg", 0, 0)
         try:
             below(pictures, [scene.path], name)
             if not os.path.exists(scene.path):  # False for a name that no file can have, too
-                other = (pictures / (name + e) for e in PICTURES if os.path.exists(pictures / (name + e)))
-                scene.path = next(other, scene.path)
+                scene.path = by_name.get(name, scene.path)
             if not os.path.exists(scene.path):
                 raise DataError(f"there is no picture {scene.path}")
             path = root / "Annotations" / f"{name}.xml"
@@ -163,6 +219,8 @@ def fill_voc(scene: Scene, path: Path, root: Element, known: dict[str, int]) -> 
         rows = []
         for thing in root.iter("object"):
             name = (thing.findtext("name") or "").strip()
+            if not name:
+                raise DataError(f"{path}: an object has no class")
             if name not in known:
                 raise DataError(f"{path}: the class {name!r} is none of the {len(known)} classes")
             corners = [float(thing.findtext(f"bndbox/{side}") or "nan") for side in ("xmin", "ymin", "xmax", "ymax")]
@@ -225,14 +283,17 @@ def read_coco(
         tables = read_json(path, "a COCO file of instances")
         categories = sorted(tables["categories"], key=lambda c: c["id"])
         known = {category["id"]: label for label, category in enumerate(categories, 1)}
-        names = {label: storable(str(category["name"])) for label, category in enumerate(categories, 1)}
+        names = {label: storable(str(category["name"]).strip()) for label, category in enumerate(categories, 1)}
         by_picture: dict[Any, list[dict[str, Any]]] = {}
         for annotation in tables["annotations"]:
             by_picture.setdefault(annotation.get("image_id"), []).append(annotation)
         pictures = [
-            (str(p.get("file_name", "")), p.get("id"), int(p.get("width", 0)), int(p.get("height", 0)))
+            (str(p.get("file_name", "")), p.get("id"), int(p.get("width") or 0), int(p.get("height") or 0))
             for p in tables["images"]
         ]
+        of_id: dict[Any, set[str]] = {}
+        for name, number, *_ in pictures:
+            of_id.setdefault(number, set()).add(name)
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
         raise DataError(f"{path} is not a COCO file of instances: {type(error).__name__} {error}") from error
     folders = [f for f in (root / split, root / "images" / split, root / "images", root) if os.path.isdir(f)]
@@ -249,6 +310,10 @@ def read_coco(
                 scene.path = next((place for place in places if os.path.isfile(place)), places[0])
             if not os.path.isfile(scene.path):
                 raise DataError(f"there is no picture {scene.path}")
+            if len(of_id[number]) > 1:
+                raise DataError(
+                    f"{path}, picture {name!r}: {len(of_id[number])} pictures have the id {number!r}; whose objects are they?"
+                )
             if width <= 0 or height <= 0:
                 scene.width, scene.height = size_of(scene.path, str(scene.path))
             rows = []
@@ -286,18 +351,23 @@ def read_yolo(folder: str | Path, split: str = "") -> tuple[list[Scene], dict[in
     listed = next(
         (p for p in (root / "classes.txt", root / "obj.names", labels / "classes.txt") if os.path.isfile(p)), None
     )
-    names = [line.strip() for line in read_text(listed).splitlines()] if listed else []
-    names = [name for name in names if name]
+    names = read_names(listed) if listed else []
     scenes = []
-    for path in sorted(p for p in pictures.iterdir() if p.suffix.lower() in PICTURES):
+    for path in sorted(p for p in pictures.iterdir() if is_picture(p)):
         scenes.append(yolo_scene(path, labels / f"{path.stem}.txt", names))
     if not scenes:
         raise DataError(f"there is no picture in {pictures}")
-    return scenes, dict(enumerate(names, 1))
+    return scenes, {label: name for label, name in enumerate(names, 1) if name}
 
 
-def yolo_scene(path: Path, text: Path, names: Sequence[str]) -> Scene:
-    """A picture and the objects of its text, where there is one. names: of the classes, where they are known."""
+def read_names(path: Path) -> list[str]:
+    """The names of YOLO's classes, a line each; an empty line is a number without a name."""
+    return [line.strip() for line in read_text(path).rstrip().splitlines()]
+
+
+def yolo_scene(path: Path, text: Path, names: Sequence[str], keypoints: int = 0) -> Scene:
+    """A picture and the objects of its text, where there is one. names: of the classes, where they are known, "" for a number
+    that has none; keypoints: how many numbers of key points follow each box."""
     scene = Scene(path, 0, 0)
     try:
         scene.width, scene.height = size_of(path, str(path))
@@ -307,13 +377,17 @@ def yolo_scene(path: Path, text: Path, names: Sequence[str]) -> Scene:
                 continue
             try:
                 kind, *numbers = (float(word) for word in line.split())
-                corners = yolo_corners(numbers)
+                corners = yolo_corners(numbers[:4] if keypoints and len(numbers) == 4 + keypoints else numbers)
             except ValueError:
                 raise DataError(
                     f"{text}, line {number}: it must be `class x y width height`, it is {words_of(line)}"
                 ) from None
             if not (0 <= kind < 2**31 - 1) or kind != int(kind) or (names and kind >= len(names)):
                 raise DataError(f"{text}, line {number}: class {kind:g} is none of the {len(names)} classes")
+            if names and not names[int(kind)]:
+                raise DataError(
+                    f"{text}, line {number}: class {kind:g}, counted from 0, has no name in the list of classes"
+                )
             rows.append(corners)
             scene.labels.append(int(kind) + 1)
             scene.difficult.append(False)
@@ -441,12 +515,12 @@ def wider_scene(folder: Path, name: str, faces: list[list[float]]) -> Scene:
 def read_images(folder: str | Path) -> tuple[list[tuple[Path, int]], dict[int, str]]:
     """(picture, label) of a folder with one folder for each class, labels from 0 in the order of names; and the names."""
     root = need_folder(Path(folder), "give a folder with one folder of pictures for each class")
-    kinds = sorted(p for p in root.iterdir() if os.path.isdir(p))
+    kinds = sorted(p for p in root.iterdir() if os.path.isdir(p) and not is_hidden(p))
     items = [
         (path, label)
         for label, kind in enumerate(kinds)
         for path in sorted(kind.rglob("*"))
-        if path.suffix.lower() in PICTURES
+        if is_picture(path) and not any(map(is_hidden, path.relative_to(kind).parents[:-1]))
     ]
     if not items:
         raise DataError(f"there is no picture in the folders of {root}; it must hold one folder for each class")

@@ -50,6 +50,22 @@ def read_image(path: FilePath) -> PillowImage:
     return _read(path, name)
 
 
+def read_annotated(path: FilePath, size: tuple[int, int]) -> PillowImage:
+    """The picture of an annotation that gives its size: as it is shown, else as it is stored; see `picture.decode_annotated`.
+
+    Raises BoxpressoError for one that cannot be read or has another size.
+    """
+    picture = read_image(path)
+    if picture.size == size:
+        return picture
+    stored = _read(path, os.fspath(path), turn=False) if picture.size == size[::-1] else picture
+    if stored.size != size:
+        raise DataError(
+            f"{os.fspath(path)} is {picture.width}x{picture.height}, its annotation is of {size[0]}x{size[1]}"
+        )
+    return stored
+
+
 def read_bytes(data: bytes, name: str = "the picture") -> PillowImage:
     """Reads a picture from the bytes of its file, as `read_image` does; errors call it `name`.
 
@@ -60,11 +76,12 @@ def read_bytes(data: bytes, name: str = "the picture") -> PillowImage:
     return _read(data, name)
 
 
-def _read(source: FilePath | bytes, name: str) -> PillowImage:
+def _read(source: FilePath | bytes, name: str, turn: bool = True) -> PillowImage:
     """The picture of a file or of its bytes."""
     try:
         with open_picture(source) as opened:
-            ImageOps.exif_transpose(opened, in_place=True)  # else it copies what need not be turned
+            if turn:
+                ImageOps.exif_transpose(opened, in_place=True)  # else it copies what need not be turned
             return _eight_bits(opened, name)
     except BoxpressoError as error:
         raise error if name in str(error) else BoxpressoError(f"cannot read the picture {name}: {error}") from None

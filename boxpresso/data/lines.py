@@ -25,7 +25,7 @@ def read_lines(source: str, subject: str, form: str) -> list[str]:
     DataError: the file cannot be read, or is not a text in UTF-8.
     """
     try:
-        return read_file(source).decode("utf-8").splitlines()
+        return read_file(source).decode("utf-8-sig").splitlines()  # Windows puts a mark before a text
     except ModelError as error:
         why = str(error).removeprefix(f"cannot read {source}: ")
         raise DataError(f"cannot read {subject} {source!r}: {why}") from error
@@ -46,7 +46,7 @@ def words_of(text: str) -> str:
 def read_text(path: FilePath) -> str:
     """A text of a data set. Raises DataError where it cannot be read, or is not in UTF-8."""
     try:
-        return read_file(path).decode("utf-8")
+        return read_file(path).decode("utf-8-sig")
     except ModelError as error:
         raise DataError(str(error)) from error
     except UnicodeDecodeError as error:

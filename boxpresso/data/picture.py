@@ -27,6 +27,7 @@ STRIP = 1 << 20  # bytes of a picture that are copied at a time
 MARKER = re.compile(rb"\xff([\x01-\xcf\xd8-\xfe])")  # of a JPEG: not a stuffed zero, a restart or a filler
 SOS, EOI = b"\xda", b"\xd9"
 SEGMENTS = 100_000  # of a JPEG; one of a camera has some twenty
+ORIENTATION = 0x0112  # the tag of EXIF that says how a picture is turned to be shown
 
 
 def scans_of(data: Union[bytes, mmap.mmap], most: int) -> int:
@@ -243,7 +244,9 @@ def read_numbers(source: PictureFile, name: str = "") -> np.ndarray:
 
 
 def size_of(source: PictureFile, name: str = "") -> tuple[int, int]:
-    """(width, height) from the header of a picture file. Raises BrokenRecord for a file that is none.
+    """(width, height) of a picture as it is shown, after its EXIF turn, from the header of its file.
+
+    Raises BrokenRecord for a file that is none.
 
     Examples
     --------
@@ -254,9 +257,65 @@ def size_of(source: PictureFile, name: str = "") -> tuple[int, int]:
     try:
         with open_picture(source, header_alone=True) as opened:
             width, height = opened.size
-            return int(width), int(height)
+            return (int(height), int(width)) if orientation_of(opened) > 4 else (int(width), int(height))
     except Exception as error:
         raise BrokenRecord(f"cannot read the picture {name or source!r}: {error}") from error
+
+
+def orientation_of(opened: Image.Image) -> int:
+    """EXIF's orientation of a picture that is open, 1 to 8; 1 where nothing turns it."""
+    if opened.format == "TIFF":  # Pillow has turned it
+        return 1
+    if opened.format == "PNG" and not opened.info.keys() & {"exif", "XML:com.adobe.xmp"}:  # else it decodes the pixels
+        return 1
+    try:
+        value = opened.getexif().get(ORIENTATION, 1)
+    except Exception:  # what is broken there turns nothing
+        return 1
+    return int(value) if value in range(1, 9) else 1
+
+
+def upright(picture: np.ndarray, orientation: int) -> np.ndarray:
+    """A picture (H, W, C) turned as EXIF's orientation says.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> upright(np.array([[[1], [2]]]), 6)[..., 0].tolist()
+    [[1], [2]]
+    """
+    if orientation > 4:
+        picture = picture.swapaxes(0, 1)
+    rows, columns = (slice(None, None, -1 if orientation in kinds else 1) for kinds in ((3, 4, 7, 8), (2, 3, 6, 7)))
+    return np.ascontiguousarray(picture[rows, columns])
+
+
+def decode_annotated(
+    path: FilePath, color: bool | None = None, expect: tuple[int, int] | None = None
+) -> tuple[np.ndarray, bool]:
+    """A picture in the pixels that its annotation counts, and whether it was turned for that.
+
+    Programs for labelling show a picture turned as its EXIF orientation says, so that boxes are of the turned one; those of an
+    annotation that gives the size of the stored one, where the two differ, are of that.
+
+    Parameters
+    ----------
+    expect : the (width, height) that the annotation says, or None.
+
+    Raises
+    ------
+    BrokenRecord that names the file, also for one of another size.
+    """
+    picture = decode(path, color)
+    stored = picture.shape[1], picture.shape[0]
+    with open_picture(path, header_alone=True) as opened:
+        orientation = orientation_of(opened)
+    shown = stored[::-1] if orientation > 4 else stored
+    if expect is not None and expect not in (shown, stored):
+        raise BrokenRecord(f"{os.fspath(path)} is {shown[0]}x{shown[1]}, its annotation says {expect[0]}x{expect[1]}")
+    if orientation == 1 or (expect is not None and expect != shown):
+        return picture, False
+    return upright(picture, orientation), True
 
 
 def encode(picture: np.ndarray, format: str = "JPEG", quality: int = 95) -> bytes:

@@ -5,6 +5,7 @@ A format is told by what is in the files, not by how folders are called: see LAY
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import unicodedata
@@ -14,25 +15,28 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
 
 import numpy as np
 
 from ..data.annotations import READERS, Annotated, Files, Table, first_tag, is_yolo, kind_of, kinds_in, yolo_texts
 from ..data.errors import DataError
-from ..data.folders import Scene, read_coco, read_voc, read_wider, wider_lists, yolo_scene
-from ..data.lines import read_text
+from ..data.folders import Scene, is_hidden, read_coco, read_names, read_voc, read_wider, wider_lists, yolo_scene
+from ..labels import BACKGROUND
 from ..proto.errors import ModelError, nearest
 from ..proto.reading import read_file
 
 ODD = ("Cc", "Cs", "Zl", "Zp")  # of Unicode: signs that steer a terminal, halves of signs, ends of lines
 FORMATS = ("voc", "coco", "yolo", "wider", "csv", "labelme", "cvat", "labelstudio")
 LOOKED_AT = 20  # files, to tell what a folder holds
-TRAIN, TEST = ("trainval", "train"), ("test", "val", "valid", "validation")  # names of splits
+TRAIN, TEST = (
+    ("trainval", "train", "training"),
+    ("test", "val", "valid", "validation", "testing"),
+)  # names of splits
 PAIRS = [
     ("trainval", "test"),
-    *(("train", name) for name in ("val", "valid", "validation", "test")),
+    *((one, other) for one in ("train", "training") for other in ("val", "valid", "validation", "test", "testing")),
 ]  # the preferred first
 LAYOUT = """\
   voc         an .xml of <annotation> for each picture, in Annotations or elsewhere
@@ -97,7 +101,7 @@ def recognise(root: Path) -> str:
     files = Files(root)
     kinds = list(kinds_in(files))
     texts = yolo_texts(files)
-    if (names_file(files) and texts) or any(is_yolo(path) for path in islice(texts.values(), LOOKED_AT)):
+    if (names_files(files) and texts) or any(is_yolo(path) for path in islice(texts.values(), LOOKED_AT)):
         kinds.append("yolo")
     if len(kinds) > 1 and "csv" in kinds:
         kinds.remove("csv")  # tables beside other annotations are made from these
@@ -154,7 +158,7 @@ def read(root: Path, format: str, more: Sequence[str] = ()) -> Pictures:
         raise DataError(f"there is no folder {root}; it must hold pictures and their annotations:\n{LAYOUT}")
     if format == "wider":
         pictures = wider(root)
-    elif format == "voc" and root.is_dir() and (root / "JPEGImages").is_dir() and (root / "Annotations").is_dir():
+    elif format == "voc" and (root / "JPEGImages").is_dir() and any((root / "Annotations").glob("*.xml")):
         pictures = voc(root, known)
     else:
         files = Files(root if root.is_dir() else root.parent)
@@ -174,12 +178,51 @@ def read(root: Path, format: str, more: Sequence[str] = ()) -> Pictures:
 
 
 def by_split(format: str, annotated: Iterable[Annotated], files: Files, known: Sequence[str]) -> Pictures:
-    """Pictures by the split that their file gives them, else by a folder in their path whose name is one of a split's."""
+    """Pictures by the split that their file gives them, else by a folder in their path whose name is one of a split's, else, of
+    a table of many pictures, by its own name."""
     splits: dict[str, list[Picture]] = {}
+    tables = False
     for one in annotated:
         split = one.split or folder_split(one.scene.path, files, known)
+        if one.table is not None:
+            split, tables = split or file_split(one.table, files, known), True
         splits.setdefault(split, []).append(Picture(one.scene, one.classes))
-    return Pictures(format, splits)
+    return Pictures(format, {split: merged(each) for split, each in splits.items()} if tables else splits)
+
+
+def file_split(path: Path, files: Files, known: Sequence[str]) -> str:
+    """The split that a word in the name of a file of annotations says, else a folder that it lies in; "" where none does.
+
+    >>> file_split(Path("data/train_labels.csv"), Files(Path("data")), ())
+    'train'
+    """
+    words = re.split(r"[^a-z\d]+", path.stem.lower())
+    return next((word for word in words if word in known or usual(word)), "") or folder_split(path, files, known)
+
+
+def merged(pictures: Iterable[Picture]) -> list[Picture]:
+    """Each picture once, with the objects of all its entries, as of a table for each class. What two entries have alike is one
+    object. Entries of two sizes, and one that cannot be used, make a picture that cannot be."""
+    by_path: dict[Path, Picture] = {}
+    for picture in pictures:
+        first = by_path.setdefault(picture.scene.path, picture)
+        if first is picture:
+            continue
+        one, two = first.scene, picture.scene
+        if not one.wrong and not two.wrong and (one.width, one.height) != (two.width, two.height):
+            one.wrong = f"{one.path} is annotated as {one.width}x{one.height} and as {two.width}x{two.height}"
+        one.wrong = one.wrong or two.wrong
+        if one.wrong:
+            continue
+        there = set(zip(first.classes, map(tuple, one.corners.tolist())))
+        new = [i for i, c in enumerate(two.corners.tolist()) if (picture.classes[i], tuple(c)) not in there]
+        first.classes += [picture.classes[i] for i in new]
+        one.labels += [two.labels[i] for i in new]
+        one.difficult += [two.difficult[i] for i in new]
+        one.corners = np.concatenate([one.corners, two.corners[new]])
+        one.clipped += [line for line in two.clipped if line not in one.clipped]
+        one.thin += [line for line in two.thin if line not in one.thin]
+    return list(by_path.values())
 
 
 def folder_split(path: Path, files: Files, known: Sequence[str]) -> str:
@@ -217,7 +260,7 @@ def voc(root: Path, known: Sequence[str]) -> Pictures:
 def voc_classes(folder: Path) -> set[str]:
     """The names of the classes of all objects; an annotation that cannot be parsed is named later, as a picture's."""
     names: set[str] = set()
-    for path in folder.glob("*.xml"):
+    for path in (path for path in folder.glob("*.xml") if not is_hidden(path)):
         with suppress(ModelError, ElementTree.ParseError, ValueError, LookupError):
             objects = ElementTree.fromstring(read_file(path, "text_bytes")).iter("object")
             names.update((thing.findtext("name") or "").strip() for thing in objects)
@@ -228,18 +271,28 @@ def voc_classes(folder: Path) -> set[str]:
 
 
 def coco(files: Files, paths: Sequence[Path], known: Sequence[str]) -> Pictures:
-    """COCO's tables; each .json is a split, called as the file or, by Roboflow, as its folder."""
+    """COCO's tables; each .json is a split, called as the file, a word of its name, or its folder, as Roboflow does it."""
     if not paths:
         raise DataError(f"{files.root} has no .json file of COCO's instances")
     splits: dict[str, list[Picture]] = {}
     listed: dict[str, None] = {}
-    for path in paths:
-        name = path.parent.name if path.name.startswith("_annotations") else path.stem.replace("instances_", "")
+    names_of = {path: coco_split(path) for path in paths}
+    for path, name in names_of.items():
+        if not (usual(name) or name in known):
+            said = file_split(path, files, known)
+            name = (
+                said if said and said not in names_of.values() else name
+            )  # person_keypoints_val2017 is beside val2017
         scenes, names = read_coco(path, name, find=partial(files.picture, beside=path, split=name))
         split = name if len(paths) > 1 or usual(name) or name in known else ""
         splits.setdefault(split, []).extend(named(scenes, names))
         listed |= dict.fromkeys(names.values())
-    return Pictures("coco", splits, list(listed))
+    return Pictures("coco", {split: merged(each) for split, each in splits.items()}, list(listed))
+
+
+def coco_split(path: Path) -> str:
+    """The name of a split as COCO and Roboflow write it."""
+    return path.parent.name if path.name.startswith("_annotations") else path.stem.replace("instances_", "")
 
 
 # YOLO
@@ -248,14 +301,12 @@ def coco(files: Files, paths: Sequence[Path], known: Sequence[str]) -> Pictures:
 def yolo(files: Files, known: Sequence[str]) -> Pictures:
     """Pictures and texts of YOLO: beside each other, in images/ and labels/, or wherever a text is called as one picture."""
     texts = yolo_texts(files)
-    listed = (
-        [name.strip() for name in read_text(path).splitlines()] if (path := names_file(files)) else yaml_names(files)
-    )
-    listed = [name for name in listed if name]
+    listed = listed_names(names_files(files)) or yaml_names(files)
+    keypoints = yaml_keypoints(files)
     homes = {picture.parent for picture in texts}
     splits: dict[str, list[Picture]] = {}
     for picture in (path for path in files.pictures if path.parent in homes):
-        scene = yolo_scene(picture, texts.get(picture, picture.with_suffix(".txt")), listed)
+        scene = yolo_scene(picture, texts.get(picture, picture.with_suffix(".txt")), listed, keypoints)
         splits.setdefault(folder_split(picture, files, known), []).append(yolo_named(scene, listed))
     return Pictures("yolo", splits, listed)
 
@@ -265,40 +316,117 @@ def yolo_named(scene: Scene, listed: list[str]) -> Picture:
     return Picture(scene, [listed[label - 1] if listed else str(label - 1) for label in scene.labels])
 
 
-def names_file(files: Files) -> Path | None:
-    """The list of the classes of YOLO, a name in each line."""
-    return next((path for path in files.ending(".txt", ".names") if path.name in ("classes.txt", "obj.names")), None)
+def names_files(files: Files) -> list[Path]:
+    """The lists of the classes of YOLO, a name in each line."""
+    return [path for path in files.ending(".txt", ".names") if path.name in ("classes.txt", "obj.names")]
+
+
+def listed_names(paths: Iterable[Path]) -> list[str]:
+    """The names in lists of classes, of which labelImg writes one into each folder: the longest, which begins as the others do.
+
+    Raises DataError for lists that name a number differently.
+    """
+    lists = sorted(((read_names(path), path) for path in paths), key=lambda each: len(each[0]))
+    for (short, one), (long, two) in pairwise(lists):
+        number = next((number for number, (a, b) in enumerate(zip(short, long)) if a != b), None)
+        if number is not None:
+            raise DataError(
+                f"class {number}, counted from 0, is {short[number]!r} in {one} and {long[number]!r} in {two}: the labels must "
+                "be of one list; prepare the folders apart, or number them alike"
+            )
+    return lists[-1][0] if lists else []
+
+
+QUOTED = r"\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\n]|'')*'"  # of YAML
+FLOW = re.compile(
+    rf"\s+|#[^\n]*|(?P<sign>[][{{}},]|:(?=[\s\"'\[{{]))|(?P<text>{QUOTED}|(?:[^][{{}},:\s]|:(?!\s)|[ \t](?![#\s]))+)"
+)
+ITEM = re.compile(rf"(?:-|(?P<number>\d+|'\d+'|\"\d+\")\s*:)(?:\s+(?P<text>{QUOTED}|[^\s#].*?))?\s*(?:(?<=\s)#.*)?")
+
+
+def yaml_texts(files: Files) -> list[str]:
+    """The files of YAML, those first that YOLO's programs write."""
+    paths = sorted(files.ending(".yaml", ".yml"), key=lambda path: path.name not in ("data.yaml", "dataset.yaml"))
+    return [read_file(path, "text_bytes").decode("utf-8-sig", "replace") for path in paths]
+
+
+def yaml_value(text: str, key: str) -> str:
+    """What stands behind a key that begins a line, to the end of the text; "" where none does."""
+    match = re.search(rf"^(['\"]?){key}\1[ \t]*:(?=\s)", text, re.M)
+    return text[match.end() :] if match else ""
 
 
 def yaml_names(files: Files) -> list[str]:
-    """The `names` of a data.yaml, as Ultralytics and Roboflow write it: a list in brackets, of lines, or by numbers."""
-    paths = files.ending(".yaml", ".yml")
-    path = next((p for p in paths if p.name in ("data.yaml", "dataset.yaml")), paths[0] if paths else None)
-    if path is None:
-        return []
-    text = read_file(path, "text_bytes").decode("utf-8", "replace")
-    match = re.search(r"^names[ \t]*:", text, re.M)
-    if match is None:
-        return []
-    rest = text[match.end() :].lstrip()
-    if rest.startswith("["):
-        inside, closed, _ = rest[1:].partition("]")
-        return [name.strip().strip("'\"") for name in inside.split(",") if name.strip()] if closed else []
-    first, *lines = text[match.end() :].splitlines() or [""]
-    values: list[str] = []
-    for line in (each.strip() for each in (lines if uncommented(first) == "" else ())):
-        if line and not line.startswith("#"):
-            item = re.match(r"-|\d+\s*:", line)
-            if item is None:
-                break
-            values.append(uncommented(line[item.end() :]).strip("'\""))
-    return [value for value in values if value]
+    """The `names` of a data.yaml, as Ultralytics and Roboflow write it: a list or a table of numbers, in brackets or of lines.
+    A number that has no name is ""."""
+    for text in yaml_texts(files):
+        value = yaml_value(text, "names")
+        pairs = flow_names(value) if re.match(r"(\s|#[^\n]*\n)*[\[{]", value) else line_names(value)
+        if pairs:
+            return [pairs.get(number, "") for number in range(max(pairs) + 1)]
+    return []
 
 
-def uncommented(text: str) -> str:
-    """A text without spaces around it, and without a comment that stands apart."""
-    match = re.search(r"(?:^|\s)#", text)
-    return text[: match.start() if match else len(text)].strip()
+def flow_names(text: str) -> dict[int, str]:
+    """The names in brackets, `[a, b]` or `{0: a, 1: b}`, by their numbers; empty where they are none."""
+    items: list[list[str]] = [[]]
+    for match in FLOW.finditer(text):
+        if match["text"]:
+            items[-1].append(unquoted(match["text"]))
+        elif match["sign"] == ",":
+            items.append([])
+        elif match["sign"] in ("]", "}"):
+            break
+    items = [item for item in items if item]
+    if all(len(item) == 1 for item in items):
+        return {number: item[0] for number, item in enumerate(items)}
+    if all(len(item) == 2 and item[0].isdecimal() and len(item[0]) < 7 for item in items):
+        return {int(number): name for number, name in items}
+    return {}
+
+
+def line_names(text: str) -> dict[int, str]:
+    """The names in lines, `- a` or `0: a`, by their numbers; empty where they are none."""
+    first, *lines = text.splitlines() or [""]
+    if first.strip() and not first.strip().startswith("#"):
+        return {}
+    names: dict[int, str] = {}
+    for line in (each.strip() for each in lines):
+        if not line or line.startswith("#"):
+            continue
+        item = ITEM.fullmatch(line)
+        if item is None:
+            break
+        if not item["text"]:
+            return {}
+        number = unquoted(item["number"]) if item["number"] else str(len(names))
+        if len(number) < 7:
+            names[int(number)] = unquoted(item["text"])
+    return names
+
+
+def unquoted(text: str) -> str:
+    """A scalar of YAML without its quotes.
+
+    >>> unquoted("'it''s'"), unquoted('"a\\\\u0062"'), unquoted("a b ")
+    ("it's", 'ab', 'a b')
+    """
+    text = text.strip()
+    if len(text) > 1 and text[0] == text[-1] == "'":
+        return text[1:-1].replace("''", "'").strip()
+    if len(text) > 1 and text[0] == text[-1] == '"':
+        with suppress(ValueError):  # an escape that JSON has not
+            return str(json.loads(text)).strip()
+        return text[1:-1].strip()
+    return text
+
+
+def yaml_keypoints(files: Files) -> int:
+    """How many numbers of key points follow each box, by `kpt_shape` of a data.yaml."""
+    for text in yaml_texts(files):
+        if match := re.match(r"\s*\[?\s*-?\s*(\d{1,4})\s*(?:,|\n\s*-)\s*([23])\b", yaml_value(text, "kpt_shape")):
+            return int(match[1]) * int(match[2])
+    return 0
 
 
 # WIDER FACE
@@ -446,6 +574,11 @@ def settle(
     if odd := next((name for name in classes if any(unicodedata.category(c) in ODD for c in name)), None):
         raise DataError(
             f"the class {odd!r} has signs in its name that no line of a text can hold; give it another name"
+        )
+    if taken := next((name for name in classes if name.casefold() in BACKGROUND), None):
+        raise DataError(
+            f"a class is called {taken!r}, which is what a net calls places without an object: give it another name, or leave "
+            "its objects out by a list of the others for --classes, and --leave-out-others"
         )
     if len(set(classes)) < len(classes):
         doubled = next(name for name, count in Counter(classes).items() if count > 1)

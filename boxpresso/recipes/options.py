@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -20,7 +21,7 @@ def whole(value: Any) -> bool:
 
 
 def real(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
 
 
 Check = tuple[str, Callable[[Any], bool]]  # what a value is, in words, and whether one is
@@ -70,7 +71,7 @@ def parsed(path: str | Path) -> dict[str, Any]:
     """The tables of a TOML file."""
     reader = extra_package("tomllib" if sys.version_info >= (3, 11) else "tomli", "--options")
     try:
-        tables: dict[str, Any] = reader.loads(read_file(path).decode())
+        tables: dict[str, Any] = reader.loads(read_file(path).decode("utf-8-sig"))
     except ValueError as error:  # of either, and of a text that is not UTF-8
         raise BoxpressoError(f"{path} is not TOML: {error}") from error
     return tables
@@ -109,5 +110,6 @@ def options_text(
 
     text = f"# {command}\n{lines(options)}\n[{AUGMENTATION}]\n{lines(augmentation)}"
     if weights:
-        text += f"\n[{CLASS_WEIGHTS}]\n{lines({json.dumps(name): value for name, value in weights.items()})}"
+        quoted = {json.dumps(name, ensure_ascii=False): value for name, value in weights.items()}
+        text += f"\n[{CLASS_WEIGHTS}]\n{lines(quoted)}"
     return text

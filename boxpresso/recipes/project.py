@@ -19,7 +19,6 @@ from ..data.boxes import iou
 from ..data.convert import Options, Report, stored, write, write_labels
 from ..data.errors import DataError
 from ..data.folders import Scene
-from ..data.picture import size_of
 from ..data.records import make_annotated
 from ..net import Net
 from ..net.weights import Weights, read_weights
@@ -320,13 +319,9 @@ def record(scene: Scene, options: Options, limit: int, used: list[Scene]) -> tup
     scene.check(options.refuse)
     expect = scene.width, scene.height
     if min(expect) > limit:
-        if size_of(scene.path, str(scene.path)) != expect:
-            stored(scene.path, options, expect)  # raises
         factor = limit / min(expect)
         options = replace(options, size=(round(expect[0] * factor), round(expect[1] * factor)))
-        datum = stored(scene.path, options)
-    else:
-        datum = stored(scene.path, options, expect)
+    datum = stored(scene.path, options, expect)
     data = make_annotated(datum, scene.boxes()).SerializeToString()
     used.append(scene)
     return scene.path.name, data, len(scene.labels)

@@ -8,6 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..data.annotations import Files
+from ..data.folders import PICTURES, listed_paths
+from ..data.records import open_records
 from ..proto import files, read_solver
 from ..proto.errors import BoxpressoError
 from ..train import Solver
@@ -15,7 +18,18 @@ from . import schedule, texts
 from .project import MARK, Made, Tell, Wish, create
 
 KIND, BACKBONE = "ssd", "small"  # learns from nothing
+SEED = 1  # of the split and of training
 SHARE = 0.9  # of the minutes, for iterations and tests; the rest is for compiling, snapshots and the report
+LOOKED_AT = (
+    *PICTURES,
+    ".xml",
+    ".json",
+    ".csv",
+    ".txt",
+    ".names",
+    ".yaml",
+    ".yml",
+)  # what a folder's pictures are read from
 WARM, TIMED = 3, 10  # iterations before the measured ones, and of these
 
 
@@ -39,6 +53,15 @@ class Project:
         """Whether there is a snapshot to go on from."""
         return any((self.folder / "snapshots").glob("*.solverstate*"))
 
+    def newer(self) -> int:
+        """How many files of the pictures' folder, where that was given, were written after the project."""
+        if self.data is None:
+            return 0
+        made = (self.folder / "labels.txt").stat().st_mtime
+        home = self.folder.resolve()
+        others = (path for path in Files(self.data).all if not path.resolve().is_relative_to(home))
+        return sum(path.stat().st_mtime > made for path in others if path.suffix.lower() in LOOKED_AT and path.exists())
+
 
 def is_project(folder: Path) -> bool:
     """Whether `boxpresso new` wrote a folder."""
@@ -49,7 +72,8 @@ def is_project(folder: Path) -> bool:
 def project_of(folder: Path, tell: Tell = lambda step, done, all: None) -> Project:
     """The project in a folder, or that of a folder of pictures: NAME_ssd_small in the working directory, made if need be.
 
-    Raises BoxpressoError where the folder is neither, or something else has the project's name.
+    Raises BoxpressoError where the folder is neither, or something else has the project's name, also the project of
+    another folder's pictures.
     """
     if is_project(folder):
         return Project(folder)
@@ -57,8 +81,27 @@ def project_of(folder: Path, tell: Tell = lambda step, done, all: None) -> Proje
         raise BoxpressoError(f"{folder} has a solver.prototxt that `{MARK}` did not write: train it with --solver")
     out = Path(f"{folder.resolve().name}_ssd_{BACKBONE}")
     if is_project(out):
+        if other := elsewhere(out, folder):
+            raise BoxpressoError(
+                f"{out} was made of other pictures than those of {folder}, such as {other}: go on with it by `boxpresso train "
+                f"{out}`, or write a project of another name by `boxpresso new ssd --backbone {BACKBONE} --data "
+                f"{folder} --out NAME`, and train that"
+            )
         return Project(out, folder)
-    return Project(out, folder, create(Wish(folder, out, BACKBONE), tell))
+    return Project(out, folder, create(Wish(folder, out, BACKBONE, seed=SEED), tell))
+
+
+def elsewhere(project: Path, folder: Path) -> str:
+    """A picture of a project that lies in another folder; "" where one lies in this, or none is there any more."""
+    home, other = folder.resolve(), ""
+    for name in ("train.txt", "test.txt"):
+        for listed in listed_paths(project / name) if (project / name).is_file() else ():
+            path = Path(listed)
+            if path.is_file():
+                if path.resolve().is_relative_to(home):
+                    return ""
+                other = str(path)
+    return other
 
 
 Clock = Callable[[], float]  # seconds
@@ -67,34 +110,42 @@ Clock = Callable[[], float]  # seconds
 def fit(
     project: Project, minutes: float, device: str | None = None, clock: Clock = time.perf_counter
 ) -> schedule.Schedule:
-    """Measures some iterations and a test, and gives a new project's solver prototxt as many iterations as the minutes hold.
+    """Measures some iterations and a test, and gives a project's solver prototxt as many iterations as the minutes hold.
 
     clock: whose minutes; `time.process_time` counts those of the processor.
 
-    Raises BoxpressoError where they do not hold a hundredth of the iterations of the project's own schedule.
+    Raises BoxpressoError where they do not hold a hundredth of the iterations of the project's own schedule, and for a project
+    that has another schedule than `project_of` gives.
     """
-    made = project.made
-    assert made is not None
-    assert made.plan is not None
+    usual, pictures = usual_plan(project)
+    if usual is None:
+        raise BoxpressoError(f"{project.solver} has its own schedule")
     round_time, test_time = measured(project.solver, device, clock)
-    pictures = made.pictures["train"], made.pictures["test"]
-    plan = made.plan
+    plan = usual
     for _ in range(3):  # the number of tests follows from that of iterations
         tests = -(-plan.iterations // plan.test_interval)
         left = 60 * minutes * SHARE - tests * test_time
         count = int(left / round_time) // 10 * 10
-        if count < max(10, made.plan.iterations // 100):
-            need = made.plan.iterations / 10 * round_time + tests * test_time
+        if count < max(10, usual.iterations // 100):
+            need = usual.iterations / 10 * round_time + tests * test_time
             raise BoxpressoError(
                 f"{minutes:g} minutes hold {max(count, 0)} iterations of {round_time:.2f} s beside {tests} tests of "
-                f"{test_time:.1f} s; --minutes {need / SHARE / 60:.0f} would hold a tenth of the usual {made.plan.iterations}"
+                f"{test_time:.1f} s; --minutes {need / SHARE / 60:.0f} would hold a tenth of the usual {usual.iterations}"
             )
         plan = schedule.plan(KIND, BACKBONE, *pictures, pretrained=False, batch=plan.batch, iterations=count)
-    text = texts.solver_text(project.folder.as_posix(), BACKBONE, plan, pictures, made.wish.seed, False)
+    text = texts.solver_text(project.folder.as_posix(), BACKBONE, plan, pictures, SEED, False)
     with files.replacing(project.solver) as part:
         part.write_text(text, encoding="utf-8")
-    made.plan = plan
     return plan
+
+
+def usual_plan(project: Project) -> tuple[schedule.Schedule | None, tuple[int, int]]:
+    """The schedule that `project_of` gives a project, None where the project's is another; and its numbers of pictures."""
+    train, test = (len(open_records(str(project.folder / f"{kind}_lmdb"))) for kind in ("train", "test"))
+    plan = schedule.plan(KIND, BACKBONE, train, test, pretrained=False)
+    text = texts.solver_text(project.folder.as_posix(), BACKBONE, plan, (train, test), SEED, False)
+    same = project.solver.read_text("utf-8", "replace") == text
+    return plan if same else None, (train, test)
 
 
 def measured(path: Path, device: str | None, clock: Clock = time.perf_counter) -> tuple[float, float]:

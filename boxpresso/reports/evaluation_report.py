@@ -15,9 +15,9 @@ from PIL.Image import Image as PillowImage
 
 from ..data.evaluation import Curve
 from ..data.folders import Scene
+from ..data.image import read_annotated
 from ..drawing import PALETTE, draw_frame, draw_tag, inside
 from ..evaluation import Evaluation, fixed
-from ..image import read_image
 from ..proto.errors import BoxpressoError
 from .misses import WHY_FALSE, WHY_MISSED, Fault, Judged, best_score, judge_pictures
 from .page import Column, bar, escape, facts, page, picture_tag, section, table, tiles, write_page
@@ -268,7 +268,7 @@ def gallery(
         of_picture = sorted(by_picture[number], key=lambda fault: -fault.weight)
         scene = pictures.scenes[number]
         try:
-            picture = drawing(evaluation, scene, of_picture, read_image(scene.path))
+            picture = drawing(evaluation, scene, of_picture, read_annotated(scene.path, (scene.width, scene.height)))
         except BoxpressoError as error:  # it was there a moment ago
             parts.append(f"<figure><figcaption>{escape(error)}</figcaption></figure>")
             continue

@@ -12,7 +12,8 @@ import pytest
 from PIL import Image
 
 from boxpresso.data.annotations import Files, kinds_in, rotated, studio_path
-from boxpresso.data.errors import DataError
+from boxpresso.data.convert import Options, stored
+from boxpresso.data.errors import BrokenRecord, DataError
 from boxpresso.recipes import folders
 
 # name: (width, height, objects), objects of whole pixels: class, xmin, ymin, xmax, ymax
@@ -326,6 +327,134 @@ def test_pictures_of_one_name(tmp_path):
     for name in ("four.png", "", "../..", "one.png\0", "a" * 5000):
         with pytest.raises(DataError, match=r"there is no picture|the name of a picture is empty"):
             files.picture(name, note)
+
+
+@pytest.mark.parametrize("kind", ["voc", "labelme"])
+def test_pictures_of_one_name_in_two_trees_of_folders(kind, tmp_path):
+    """images/val/one.png is of annotations/val/one.xml, as the folders say that both have in common."""
+    for split in ("train", "val"):
+        pictures(tmp_path / "images" / split)
+        (tmp_path / "annotations" / split).mkdir(parents=True)
+        for name, (_, _, objects) in TRUTH.items():
+            place = tmp_path / "annotations" / split / name
+            if kind == "voc":
+                place.with_suffix(".xml").write_text(voc_xml(name, f"{name}.png"))
+                continue
+            shapes = [{"label": o[0], "points": [o[1:3], o[3:]], "shape_type": "rectangle"} for o in objects]
+            tables = {"imagePath": f"{name}.png", "shapes": shapes}
+            place.with_suffix(".json").write_text(json.dumps(tables))
+    read = folders.read(tmp_path, folders.recognise(tmp_path))
+    for split in ("train", "val"):
+        paths = [picture.scene.path for picture in read.splits[split]]
+        assert paths == [tmp_path / "images" / split / f"{name}.png" for name in sorted(TRUTH)]
+    assert not [p.scene.wrong for each in read.splits.values() for p in each if p.scene.wrong]
+
+
+def test_accents_as_one_sign_and_as_two(tmp_path):
+    """macOS writes an accent as a sign of its own into the names of files."""
+    Image.new("RGB", (4, 4)).save(tmp_path / "ca\u0301t.png")
+    assert Files(tmp_path).picture("c\u00e1t.jpg", tmp_path / "a.csv") == tmp_path / "ca\u0301t.png"
+
+
+def test_tables_of_one_picture_and_the_splits_that_they_are_called(tmp_path):
+    """A table a class, and train_labels.csv beside a table of all: each picture comes once, with each object once."""
+    pictures(tmp_path)
+    head = "filename,width,height,class,xmin,ymin,xmax,ymax\n"
+    (tmp_path / "cat.csv").write_text(head + "one.png,40,30,cat,4,2,20,18\ntwo.png,64,20,cat,10,5,30,15\n")
+    (tmp_path / "dog.csv").write_text(head + "one.png,40,30,big dog,0,0,40,30\none.png,40,30,cat,4,2,20,18\n")
+    read = folders.read(tmp_path, "csv")
+    one, two = read.splits[""]
+    assert (one.classes, two.classes) == (["cat", "big dog"], ["cat"])
+    assert one.scene.corners.tolist() == [[4, 2, 20, 18], [0, 0, 40, 30]]
+    assert [len(scene.labels) for scene in (one.scene, two.scene)] == [2, 1]
+    (tmp_path / "train_labels.csv").write_text(head + "one.png,40,30,cat,4,2,20,18\n")
+    (tmp_path / "test_labels.csv").write_text(head + "two.png,64,20,cat,10,5,30,15\n")
+    split = folders.choose(folders.read(tmp_path, "csv"), None, 1)
+    assert split.origin == "its own split: train and test"
+    assert [p.scene.path.name for p in (*split.train, *split.test)] == ["one.png", "two.png"]
+
+
+@pytest.mark.parametrize(
+    "places", ["{}_annotations.json", "coco-{}.json", "{}/labels.json", "{}/_annotations.coco.json"]
+)
+def test_splits_by_the_names_of_coco_files(places, tmp_path):
+    for split in ("train", "valid"):
+        pictures(tmp_path / split)
+        (tmp_path / places.format(split)).write_text(json.dumps(coco_of({name: f"{name}.png" for name in TRUTH})))
+    (tmp_path / "image_info_test.json").write_text('{"images": [], "categories": []}')  # as COCO's own of test
+    split = folders.choose(folders.read(tmp_path, folders.recognise(tmp_path)), None, 1)
+    assert {p.scene.path.parent.name for p in split.train} == {"train"}
+    assert {p.scene.path.parent.name for p in split.test} == {"valid"}
+
+
+def test_pictures_of_another_size_than_their_annotations_say(tmp_path):
+    """A picture that was made smaller since is told from one that fits, in all formats that give its size."""
+    pictures(tmp_path)
+    box = {"label": "cat", "points": [[1, 2], [9, 9]], "shape_type": "rectangle"}
+    one = {"imagePath": "one.png", "imageWidth": 80, "imageHeight": 60, "shapes": [box]}
+    (tmp_path / "one.json").write_text(json.dumps(one))
+    head = "filename,width,height,class,xmin,ymin,xmax,ymax\n"
+    (tmp_path / "a.csv").write_text(head + "one.png,80,60,cat,1,2,9,9\ntwo.png,8,7,cat,1,2,9,9\n")  # the box's size
+    (tmp_path / "a.xml").write_text(
+        '<annotations><image name="one.png" width="80" height="60"><box label="cat" xtl="1" ytl="2" xbr="9" ybr="9"/></image>'
+        "</annotations>"
+    )
+    for format in ("labelme", "csv", "cvat"):
+        scenes = [picture.scene for picture in folders.read(tmp_path, format).splits[""]]
+        with pytest.raises(BrokenRecord, match=r"one\.png is 40x30, its annotation says 80x60"):
+            stored(scenes[0].path, Options(), (scenes[0].width, scenes[0].height))
+        assert [(scene.width, scene.height) for scene in scenes[1:]] == [(64, 20)] * (format == "csv")
+
+
+def test_parts_of_the_picture_that_reach_beyond_it(tmp_path):
+    """A right edge of 1.0000001 does not make pixels of all the table's corners."""
+    pictures(tmp_path)
+    rows = "one.png,cat,0.5,0.5,1.0000001,1\ntwo.png,cat,0.25,0,0.5,0.5\n"
+    (tmp_path / "a.csv").write_text("filename,class,xmin,ymin,xmax,ymax\n" + rows)
+    corners = [picture.scene.corners.tolist() for picture in folders.read(tmp_path, "csv").splits[""]]
+    assert corners == [[[20, 15, 40, 30]], [[16, 0, 32, 10]]]
+
+
+def test_links_to_folders_and_tables_of_other_things(tmp_path):
+    """Pictures that lie elsewhere, a link to the folder itself, and a table with a field longer than the csv module reads."""
+    pictures(tmp_path / "disk")
+    (tmp_path / "own/labels").mkdir(parents=True)
+    (tmp_path / "own/labels/one.txt").write_text("0 0.5 0.5 0.5 0.5\n")
+    (tmp_path / "own/classes.txt").write_text("cat\n")
+    (tmp_path / "own/masks.csv").write_text("id,pixels\none," + "1 " * 70_000)
+    (tmp_path / "own/images").symlink_to(tmp_path / "disk")
+    (tmp_path / "own/images2").symlink_to(tmp_path / "disk")
+    (tmp_path / "own/again").symlink_to(tmp_path / "own")
+    read = folders.read(tmp_path / "own", folders.recognise(tmp_path / "own"))
+    found = [tmp_path / "own/images" / f"{name}.png" for name in ("one", "three", "two")]
+    assert [picture.scene.path for picture in read.splits[""]] == Files(tmp_path / "own").pictures == found
+
+
+def test_pictures_of_one_id_in_coco(tmp_path):
+    pictures(tmp_path)
+    tables = coco_of({name: f"{name}.png" for name in TRUTH})
+    tables["images"][1]["id"] = 0
+    (tmp_path / "a.json").write_text(json.dumps(tables))
+    wrongs = [picture.scene.wrong for picture in folders.read(tmp_path, "coco").splits[""]]
+    assert "picture 'one.png': 2 pictures have the id 0" in wrongs[0]
+    assert wrongs[1]
+    assert not wrongs[2]
+
+
+def test_cuboids_of_cvat_and_points_that_are_no_pairs(tmp_path):
+    pictures(tmp_path)
+    front, back = {"l": 5, "r": 15, "t": 6, "b": 16}, {"l": 18, "r": 25, "t": 4, "b": 14}
+    corners = " ".join(
+        f'{axis}{row}{side}{face}="{at[side if axis == "x" else row]}"'
+        for face, at in ((1, front), (2, back)) for row in "tb" for side in "lr" for axis in "xy"
+    )  # fmt: skip
+    (tmp_path / "a.xml").write_text(
+        f'<annotations><image name="one.png"><cuboid label="cat" {corners}/></image>'
+        '<image name="two.png"><polygon label="cat" points="1,2;3,4;5"/></image></annotations>'
+    )
+    one, two = folders.read(tmp_path, "cvat").splits[""]
+    assert one.scene.corners.tolist() == [[5, 4, 25, 16]]
+    assert "image 'two.png': a polygon has 5 numbers" in two.scene.wrong
 
 
 def test_hidden_files_and_other_tables_say_nothing(tmp_path):

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from drawn import annotated_lmdb, coco_folder, datum_lmdb, picture, voc_folder
 from harness import Rig
+from PIL import Image, ImageOps
 
 from boxpresso import LayerError
-from boxpresso.data.convert import Options, convert, mean_of, write_mean
+from boxpresso.data.convert import Options, convert, mean_of, stored, write_mean
 from boxpresso.data.errors import BrokenRecord, DataError
-from boxpresso.data.folders import read_coco, read_images, read_voc, read_yolo
-from boxpresso.data.picture import encode, resize
+from boxpresso.data.folders import in_list, read_coco, read_images, read_voc, read_yolo, yolo_scene
+from boxpresso.data.image import read_annotated
+from boxpresso.data.picture import decode_annotated, encode, resize
 from boxpresso.data.records import boxes_of, open_records, parse, picture_of, write_records
 from boxpresso.data.windows import cut_window, read_windows
 from boxpresso.proto import AnnotatedDatum, BoxpressoWarning, Datum, LabelMap, parse_text
@@ -43,6 +47,83 @@ def test_voc(tmp_path):
     assert boxes[:, 1].tolist() == [0, 0, 1]  # the second cat
     np.testing.assert_allclose(boxes[0, 2:6], [0.1, 2 / 30, 0.5, 0.6])
     assert len(read_voc(tmp_path / "VOC2007", "", ["cat", "dog"])) == 3
+
+
+def test_names_in_lists_of_voc(tmp_path):
+    """Names with blanks and numbers, with endings in capitals, with an ending in the list, and behind Windows' mark of a text."""
+    for folder in ("JPEGImages", "Annotations", "ImageSets/Main"):
+        (tmp_path / folder).mkdir(parents=True)
+    for name in ("a.JPG", "my cat -1.jpg", "my cat 1.Png", "b.jpg"):
+        Image.new("RGB", (8, 8)).save(tmp_path / "JPEGImages" / name)
+        (tmp_path / f"Annotations/{Path(name).stem}.xml").write_text("<annotation/>")
+    (tmp_path / "ImageSets/Main/train.txt").write_bytes(
+        b"\xef\xbb\xbfa\r\nmy cat -1\r\nmy cat 1\r\nJPEGImages/b.jpg\r\n"
+    )
+    (tmp_path / "ImageSets/Main/cat_train.txt").write_text("a  1\nb -1\nmy cat 1  0\nmy cat -1 -1\n")
+    scenes = read_voc(tmp_path, "train")
+    assert [scene.path.name for scene in scenes] == ["a.JPG", "my cat -1.jpg", "my cat 1.Png", "b.jpg"]
+    assert not any(scene.wrong for scene in scenes)
+    assert [scene.path.name for scene in read_voc(tmp_path, "cat_train")] == ["a.JPG", "my cat 1.Png"]
+
+
+@pytest.mark.parametrize("orientation", range(1, 9))
+def test_annotations_are_of_pictures_as_they_are_shown(orientation, tmp_path):
+    """YOLO gives parts of the picture that a program for labelling showed, turned by EXIF; VOC says which size it was."""
+    pixels = np.random.default_rng(orientation).integers(0, 255, (6, 10, 3), np.uint8)
+    exif = Image.Exif()
+    exif[0x0112] = orientation
+    Image.fromarray(pixels).save(tmp_path / "a.png", exif=exif)
+    with Image.open(tmp_path / "a.png") as opened:
+        shown = np.asarray(ImageOps.exif_transpose(opened))[..., ::-1]
+    height, width = shown.shape[:2]
+    (tmp_path / "a.txt").write_text("0 0.5 0.25 0.5 0.5\n")
+    scene = yolo_scene(tmp_path / "a.png", tmp_path / "a.txt", ["cat"])
+    assert scene.corners.tolist() == [[width / 4, 0, width * 3 / 4, height / 2]]
+    for expect in (None, (scene.width, scene.height)):
+        datum = stored(scene.path, Options(encoded=False), expect)
+        np.testing.assert_array_equal(picture_of(datum, None, ""), shown)
+        datum = stored(scene.path, Options(), expect)
+        assert (datum.width, datum.height) == (width, height)
+        assert (datum.data == scene.path.read_bytes()) == (orientation == 1)
+    if orientation > 4:  # an annotation of the pixels as they are stored
+        np.testing.assert_array_equal(decode_annotated(scene.path, True, (10, 6))[0], pixels[..., ::-1])
+        np.testing.assert_array_equal(read_annotated(scene.path, (10, 6)), pixels)
+    with pytest.raises(BrokenRecord, match=f"is {width}x{height}, its annotation says 7x7"):
+        stored(scene.path, Options(), (7, 7))
+    with pytest.raises(DataError, match="its annotation is of 7x7"):
+        read_annotated(scene.path, (7, 7))
+
+
+def test_lists_with_pictures_of_one_name(tmp_path):
+    """The folders of a listed path decide; a name alone means all pictures of it."""
+    paths = [tmp_path / place for place in ("train/1.jpg", "val/1.jpg", "val/2.jpg", "val/v.10.jpg")]
+    for lines, chosen in {
+        "photos/val/1.jpg": [1], "1": [0, 1], f"{paths[0]}\n2.png": [0, 2], "old\\val\\1.jpg\nv.10": [1, 3], "3": [],
+    }.items():  # fmt: skip
+        (tmp_path / "list.txt").write_text(lines)
+        assert in_list(tmp_path / "list.txt", paths) == chosen
+
+
+def test_hidden_files_and_long_names(tmp_path):
+    """macOS's and Jupyter's own files are neither classes nor pictures; of a path that no key can hold the end is the name."""
+    deep = "/".join(["d" * 120] * 5)
+    for place in ("cat/1.png", ".checkpoints/1.png", "dog/.c/1.png", f"dog/{deep}/2.png", "cat/._1.png"):
+        path = tmp_path / "pictures" / place
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(encode(np.zeros((2, 2, 3), np.uint8), "PNG"))
+    report = convert("images", tmp_path / "pictures", tmp_path / "lmdb")
+    assert (report.pictures, report.labels, report.skipped) == (2, {0: "cat", 1: "dog"}, [])
+    keys = [key.decode() for key in (open_records(str(tmp_path / "lmdb")).file.key(i) for i in range(2))]
+    assert keys[0] == "00000000_cat/1.png"
+    assert (len(keys[1]), keys[1][:10], keys[1][-6:]) == (511, "00000001_d", "/2.png")
+    assert [scene.path.name for scene in read_yolo(tmp_path / "pictures/cat", "")[0]] == ["1.png"]
+    for folder in ("JPEGImages", "Annotations"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "._a.xml").write_bytes(b"\0\5")
+    (tmp_path / "Annotations/a.xml").write_text("<annotation><object><name> </name></object></annotation>")
+    (tmp_path / "JPEGImages/a.png").write_bytes(encode(np.zeros((2, 2, 3), np.uint8), "PNG"))
+    (scene,) = read_voc(tmp_path)
+    assert scene.wrong.endswith("a.xml: an object has no class")
 
 
 def test_voc_that_is_wrong(tmp_path):

@@ -281,6 +281,7 @@ def pictures(names: dict[str, list[str]]) -> folders.Pictures:
         (["train", "test"], "train and test"),
         (["train", "valid", "test"], "train and valid"),
         (["train2017", "val2017"], "train2017 and val2017"),
+        (["Training", "Validation", "Testing"], "Training and Validation"),
         (["trainval", "val"], "drawn by seed 1: 2 of 16"),
         (["", "val"], "drawn by seed 1: 2 of 16"),
     ],
@@ -325,6 +326,55 @@ def test_yolo_as_ultralytics_and_roboflow_have_it(drawn, capsys, tmp_path):
         assert status == 0
         assert "yolo, its own split: train and valid" in out
     assert records(Path("oTrue/test_lmdb")).keys() == records(Path("oFalse/test_lmdb")).keys()
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("names: {0: cat, 1: dog}", ["cat", "dog"]),
+        ("names: {\n  1: 'big dog', # the other\n  0: cat,\n}\nnc: 2", ["cat", "big dog"]),
+        ('{"names": 1}', []),
+        ("names:\n  1: dog\n  0: cat\nnc: 2", ["cat", "dog"]),
+        ("names:\n  0: cat\n  2: dog", ["cat", "", "dog"]),
+        ("names: ['a, b', \"it's\"] # two", ["a, b", "it's"]),
+        ("names: [cat, # one\n  'it''s']", ["cat", "it's"]),
+        ("\ufeffnames: [cat, a:b]", ["cat", "a:b"]),
+        ("'names':\r\n- 'cat'\r\n- \"dog # 2\"\r\n- bird # 3\r\nnc: 3", ["cat", "dog # 2", "bird"]),
+        ("names: cat", []),
+    ],
+)
+def test_names_in_yaml(text, names, tmp_path):
+    (tmp_path / "args.yaml").write_text("epochs: 3\n")
+    (tmp_path / "own.yaml").write_text(text, encoding="utf-8", newline="")
+    assert folders.yaml_names(folders.Files(tmp_path)) == names
+
+
+def test_yolo_names_pose_and_places(tmp_path):
+    """Marks of Windows, key points behind boxes, Images/ and Labels/ below a folder called images, and lists that differ."""
+    root = tmp_path / "images" / "own"
+    for split in ("train", "val"):
+        for folder in ("Images", "Labels"):
+            (root / folder / split).mkdir(parents=True)
+        Image.new("RGB", (40, 20)).save(root / "Images" / split / "1.jpg")
+        text = "\ufeff0 0.5 0.5 0.2 0.2 0.1 0.9 2 0.9 0.1 2\r\n2 0.5 0.5 0.5 0.5\r\n"
+        (root / "Labels" / split / "1.txt").write_text(text, encoding="utf-8", newline="")
+    (root / "data.yaml").write_text("kpt_shape: [2, 3]\nnames:\n  0: cat\n  2: dog\n")
+    read = folders.read(root, folders.recognise(root))
+    for split in ("train", "val"):
+        (picture,) = read.splits[split]
+        assert (picture.scene.wrong, picture.classes) == ("", ["cat", "dog"])
+        np.testing.assert_allclose(picture.scene.corners, [[16, 8, 24, 12], [10, 5, 30, 15]])
+    (root / "Labels/val/1.txt").write_text("1 0.5 0.5 0.2 0.2\n")
+    (picture,) = folders.read(root, "yolo").splits["val"]
+    assert "line 1: class 1, counted from 0, has no name" in picture.scene.wrong
+    for split, text in {"train": "cat\n\ndog\nbird\n", "val": "\ufeffcat\r\n"}.items():
+        (root / "Labels" / split / "classes.txt").write_text(text, encoding="utf-8")
+    assert folders.read(root, "yolo").listed == ["cat", "", "dog", "bird"]
+    (root / "Labels/val/classes.txt").write_text("dog\ncat\n")
+    with pytest.raises(
+        DataError, match=r"class 0, counted from 0, is 'dog' in .*val/classes\.txt and 'cat' in .*train"
+    ):
+        folders.read(root, "yolo")
 
 
 def test_yolo_without_names_takes_those_of_the_list(drawn, capsys, tmp_path):
@@ -406,7 +456,7 @@ def test_pictures_that_cannot_be_used_are_counted_or_refused(voc, capsys):
     status, out, err = new(capsys, *SMALL, "--data", "own", "--out", "m")
     assert status == 0
     assert "1 pictures were skipped" in out
-    assert "cannot read the picture 'own/JPEGImages/000001.jpg" in err
+    assert "own/JPEGImages/000001.jpg is not an image that Pillow can read" in err
     assert "clipped: own/Annotations/000002.xml: the box" in err
     assert "leaves the picture of 256x256" in err
     assert "1 boxes reached beyond" in out or "2 boxes reached beyond" in out
@@ -418,6 +468,21 @@ def test_pictures_that_cannot_be_used_are_counted_or_refused(voc, capsys):
     status, _, err = new(capsys, *SMALL, "--data", "own", "--out", "s", "--strict")
     assert (status, Path("s").exists()) == (1, False)
     assert not list(Path().glob("s.*"))
+
+
+def test_a_class_called_background_is_refused(tmp_path):
+    for name in ("a", "b"):
+        Image.new("RGB", (8, 8)).save(tmp_path / f"{name}.png")
+    row = "png,{},1,1,5,5\n"
+    head = "filename,class,xmin,ymin,xmax,ymax\n"
+    (tmp_path / "a.csv").write_text(
+        head + "".join(f"{n}.{row.format(c)}" for n in "ab" for c in ("Background", "zebra"))
+    )
+    read = folders.read(tmp_path, "csv")
+    split = folders.choose(read, 0.5, 1)
+    with pytest.raises(DataError, match="a class is called 'Background', which is what a net calls"):
+        folders.settle(read, split, [])
+    assert folders.settle(read, split, ["zebra"], "names", leave_out=True) == ["zebra"]
 
 
 def test_two_spellings_of_a_class_are_asked_about(voc, capsys):

@@ -10,6 +10,8 @@ from places import ROOT
 
 from boxpresso.__main__ import main
 from boxpresso.proto import read_net, read_solver
+from boxpresso.proto.errors import BoxpressoError
+from boxpresso.recipes.options import options_text, read_options
 
 sys.path.insert(0, str(ROOT))
 
@@ -30,6 +32,17 @@ distort = false
 expand = 1
 patches = 0.7
 """
+
+
+def test_what_is_written_is_read(tmp_path):
+    """Classes of any signs, behind the mark that Windows puts before a text; no numbers without end."""
+    path = tmp_path / "options.toml"
+    weights = {'\U0001f600 "cat"': 2.0, "d\u00f6g\\": 0.5}
+    path.write_text(options_text("boxpresso new", {"size": 64}, {"mirror": True}, weights), encoding="utf-8-sig")
+    assert read_options(path) == ({"size": 64}, {"mirror": True}, weights)
+    path.write_text("rate = inf")
+    with pytest.raises(BoxpressoError, match="rate is a number above 0, got inf"):
+        read_options(path)
 
 
 @pytest.fixture

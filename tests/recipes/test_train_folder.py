@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import sys
+from argparse import Namespace
 from pathlib import Path
 
 import pytest
+from PIL import Image
 from places import ROOT
 
 from boxpresso.__main__ import main
+from boxpresso.cli.test import folder_scenes
 from boxpresso.proto import read_solver
 from boxpresso.proto.errors import BoxpressoError
 from boxpresso.recipes import training
@@ -64,6 +68,31 @@ def test_from_pictures_to_a_report(photos, monkeypatch, capsys):
     assert "--minutes is for the first training of a folder" in capsys.readouterr().err
 
 
+def test_pictures_of_another_folder_and_pictures_that_are_newer(photos, monkeypatch, tmp_path):
+    """A project is not trained for another folder of the same name, and files that came after it are counted."""
+    made = Path("photos_ssd_small")
+    made.mkdir()
+    pictures = sorted(photos.rglob("*.jpg"))
+    for name, text in {
+        "README.md": training.MARK, "solver.prototxt": "", "labels.txt": "box", "test.txt": str(pictures[0]),
+        "train.txt": "\n".join(map(str, pictures[1:])),
+    }.items():  # fmt: skip
+        (made / name).write_text(text)
+    assert training.project_of(photos).newer() == 0
+    later = (made / "labels.txt").stat().st_mtime + 9
+    for name in ("new.jpg", "new.txt", "notes.md"):
+        (photos / name).write_bytes(b"")
+        os.utime(photos / name, (later, later))
+    assert training.project_of(photos).newer() == 2
+    shutil.copytree(photos, "other/photos")
+    with pytest.raises(
+        BoxpressoError, match="photos_ssd_small was made of other pictures than those of other/photos, such as"
+    ):
+        training.project_of(Path("other/photos"))
+    shutil.rmtree(photos)  # it was moved
+    assert training.project_of(Path("other/photos")).folder == made
+
+
 def test_the_time_is_measured(photos):
     project = training.project_of(photos)
     iteration, test = training.measured(project.solver, "cpu")
@@ -79,6 +108,12 @@ def test_too_little_time(photos, monkeypatch):
         BoxpressoError, match=r"1 minutes hold 0 iterations of 1.00 s .*--minutes \d+ would hold a tenth"
     ):
         training.fit(project, 1)
+    measured_as(monkeypatch, 1.0, 1.0)  # the next run, for more minutes: nothing was trained, so that these count
+    again = training.project_of(photos)
+    assert again.made is None
+    assert training.fit(again, 2).iterations == read_solver(again.solver).max_iter == 90
+    with pytest.raises(BoxpressoError, match="has its own schedule"):
+        training.fit(again, 3)
 
 
 def test_what_is_refused(photos, capsys):
@@ -98,6 +133,18 @@ def test_what_is_refused(photos, capsys):
     assert "photos_ssd_small exists already" in error("photos")
     assert main(["train", "photos", "--minutes", "-1"]) == 2
     assert "'-1' is not a number of minutes" in capsys.readouterr().err
+
+
+def test_a_picture_that_cannot_be_used_is_left_out_of_a_test(tmp_path):
+    """Its classes are not asked for, and its objects, read in part, have no corners."""
+    rows = "a.png,cat,1,1,5,5\nb.png,cat,1,1,5,5\nb.png,dog,30,30,40,40\n"
+    (tmp_path / "a.csv").write_text("filename,class,xmin,ymin,xmax,ymax\n" + rows)
+    for name in ("a", "b"):
+        Image.new("RGB", (8, 8)).save(tmp_path / f"{name}.png")
+    args = Namespace(data=str(tmp_path), set="", labels="names")
+    first, second = folder_scenes(args, {1: "cat"})[0]
+    assert first.labels == [1]
+    assert "lies outside the picture" in second.wrong
 
 
 def test_average_precision_on_any_folder(photos, monkeypatch, capsys):

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from ...data.errors import BrokenRecord, DataError
+from ...data.errors import DataError
 from ...data.folders import VOC_CLASSES, Scene, read_coco, read_voc, read_wider, wider_lists
 from ...data.loader import Loader, RecordSource
-from ...data.picture import decode, resize, short_side
+from ...data.picture import decode_annotated, resize, short_side
 from ...device import Blob
 from ..core.param_str import settings
 from .batches import BatchLayer, Numpy
@@ -44,10 +44,8 @@ class SceneSource(RecordSource):
     def load(self, index: int, rng: np.random.Generator) -> tuple[Numpy, Numpy, Numpy]:
         options, scene, flip = self.settings, self.scenes[index // self.sides], index % self.sides == 1
         scene.check()
-        picture = decode(scene.path, True)
+        picture, _ = decode_annotated(scene.path, True, (scene.width, scene.height))
         height, width = picture.shape[:2]
-        if (width, height) != (scene.width, scene.height):
-            raise BrokenRecord(f"{scene.path} is {width}x{height}, its annotation says {scene.width}x{scene.height}")
         scale = short_side(width, height, options["scales"][rng.integers(len(options["scales"]))], options["max_size"])
         resized = resize(picture, max(1, round(width * scale)), max(1, round(height * scale)))
         chosen = keep(scene, options["difficult"])
