@@ -383,6 +383,7 @@ def traceable(op: Operator[...]) -> Callable[..., Any]:
         check(op, inputs, options)
         return operate(name, options, dict(zip(op.inputs, inputs)))
 
+    function.__module__ = __name__  # where pickle looks for it
     return function
 
 
