@@ -227,6 +227,14 @@ def test_errors():
         ours.roi_align(x.astype(np.int32), rois, 3)
     with pytest.raises(BoxpressoError, match="spatial_scale must be a number, not a traced array"):
         jax.jit(lambda scale: ours.roi_align(x, rois, 3, scale))(0.5)
+    with pytest.raises(TypeError, match="multiple values for argument 'x'"):
+        ours.roi_align(x, rois, 3, x=x)
+    with pytest.raises(TypeError, match="too many positional arguments"):
+        ours.roi_align(x, rois, 3, 0.5, 2, True, "avg", "NHWC")
+    with pytest.raises(LayerError, match=r"roi_align: an array has too few or too many axes: .*rois \(\)"):
+        ours.roi_align(x, np.float32(0), 3)
+    with pytest.raises(LayerError, match="deform_conv2d: a kernel is larger than what it goes over"):
+        ours.deform_conv2d(x[..., :1], np.ones((2, 18, 1, 1), np.float32), np.ones((1, x.shape[1], 3, 3), np.float32))
     wild = rois.copy()
     wild[1, 3:] = 1e9
     with pytest.raises(Exception, match="ask for more than 2\\^20 samples a bin"):
