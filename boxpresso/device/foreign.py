@@ -35,7 +35,10 @@ def place(x: Any) -> tuple[int, int]:
     if isinstance(x, Array):
         return CUDA, x.device.index
     if hasattr(x, "__dlpack_device__"):
-        kind, index = x.__dlpack_device__()
+        try:
+            kind, index = x.__dlpack_device__()
+        except (BufferError, RuntimeError, TypeError, ValueError) as error:  # as torch's of its device "meta"
+            raise BoxpressoError(f"this {type(x).__name__} cannot be taken: {error}") from error
         return int(kind), int(index)
     if hasattr(x, "__cuda_array_interface__"):
         return CUDA, context.device_of(x.__cuda_array_interface__["data"][0])

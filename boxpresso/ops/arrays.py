@@ -180,11 +180,14 @@ def take(x: Any, device: Device, dtype: Any = None) -> AnyArray:
     """The caller's array as one of `device`: its own memory where that is contiguous and of `dtype`, else a copy."""
     if type(x) is np.ndarray and device.kind == "cpu":
         if x.dtype.kind == "V":
-            x = np.ascontiguousarray(on_host(x))
+            x = np.asarray(on_host(x), order="C")  # np.ascontiguousarray gives one without axes an axis
             return x if dtype is None else cast_to(x, dtype)
-        return np.ascontiguousarray(x, dtype) if dtype != BFLOAT16 else cast_to(x, dtype)
+        return np.asarray(x, dtype, order="C") if dtype != BFLOAT16 else cast_to(x, dtype)
     if device.kind == "cpu" and dtype is None and plain_tensor(x):
-        return cast(AnyArray, x.numpy())
+        try:
+            return cast(AnyArray, x.numpy())
+        except TypeError as error:  # of a dtype that numpy has not
+            raise BoxpressoError(f"an array of {x.dtype} cannot be taken: {error}") from error
     if type(x) is Array and x.buffer.device is device and whole(x) and (dtype is None or x.buffer.dtype == dtype):
         return x
     if getattr(x, "requires_grad", False):
@@ -192,8 +195,8 @@ def take(x: Any, device: Device, dtype: Any = None) -> AnyArray:
     if device_of(x).name != device.name:
         raise BoxpressoError(f"all arrays must be on {device.name}, where the first is; one is on {device_of(x).name}")
     if device.kind == "cpu":
-        array = np.ascontiguousarray(on_host(x))
-        return array if dtype is None else np.ascontiguousarray(cast_to(array, dtype))
+        array = np.asarray(on_host(x), order="C")
+        return array if dtype is None else np.asarray(cast_to(array, dtype), order="C")
     if isinstance(x, Array):
         taken = x if x.size == x.buffer.count else borrowed(device, x.dtype, x.shape, None, x.address(True), x)
     else:
@@ -207,14 +210,15 @@ def take(x: Any, device: Device, dtype: Any = None) -> AnyArray:
 
 def on_host(x: Any) -> np.ndarray:
     """An array of the CPU as numpy's, over the same memory where that can be."""
+    torch = package(x) == "torch"
+    if torch:  # DLPack loses the sign of a view of negative numbers, and such a view has no bits of its own
+        x = x.resolve_neg()
     if is_bfloat16(x):
-        if package(x) == "torch":
+        if torch:
             x = x.contiguous().view(import_module("torch").int16).numpy()
-        return np.ascontiguousarray(x).view(np.uint16).view(BFLOAT16)
+        return np.asarray(x, order="C").view(np.uint16).view(BFLOAT16)
     if isinstance(x, np.ndarray) or not hasattr(x, "__dlpack__"):
         return np.asarray(x)
-    if package(x) == "torch":  # DLPack loses the sign of a view of negative numbers
-        x = x.resolve_neg()
     try:
         return np.from_dlpack(x)
     except (BufferError, RuntimeError, TypeError) as error:

@@ -23,7 +23,7 @@ from ..proto.errors import BoxpressoError, LayerError
 from . import OPERATORS, roi_pool_argmax, xla
 from . import nms as suppressed
 from . import nms_rotated as suppressed_rotated
-from .operator import OPTIONAL, Operator, Shaped
+from .operator import OPTIONAL, TO_NCHW, Operator, Shaped
 from .shapes import name_of, shape_of
 
 TARGET = "boxpresso"
@@ -366,10 +366,11 @@ def traceable(op: Operator[...]) -> Callable[..., Any]:
 
     @functools.wraps(op.describe)
     def function(*args: Any, **kwargs: Any) -> Any:
-        values = {**dict(zip(op.names, args)), **kwargs}
-        if "rois" in values and "rois" in op.inputs:
-            values["rois"] = with_images(values["rois"], op.columns)
-            args, kwargs = (), values
+        if op.regions is not None and len(args) > op.regions:
+            at = op.regions
+            args = (*args[:at], with_images(args[at], op.columns), *args[at + 1 :])
+        elif "rois" in kwargs:
+            kwargs["rois"] = with_images(kwargs["rois"], op.columns)
         inputs, options = op.bind(*args, **kwargs)
         for input_name, value in zip(op.inputs, inputs):
             if value is None and input_name not in OPTIONAL:
@@ -383,19 +384,30 @@ def traceable(op: Operator[...]) -> Callable[..., Any]:
         check(op, inputs, options)
         return operate(name, options, dict(zip(op.inputs, inputs)))
 
+    function.__module__ = __name__  # where pickle looks for it
     return function
 
 
 def check(op: Operator[...], inputs: Sequence[Any], options: dict[str, Any]) -> None:
     """Raises what the operator says of its arguments when it is traced, not when it runs."""
-    shapes = [None if value is None else Shaped(tuple(value.shape)) for value in inputs]
-    if options.get("layout") == "NHWC" and shapes[0] is not None and len(shapes[0].shape) == 4:
-        batch, height, width, channels = shapes[0].shape
-        shapes[0] = Shaped((batch, channels, height, width))
+    name, shapes = name_of(op), [None if value is None else Shaped(tuple(value.shape)) for value in inputs]
+    given = dict(zip(op.inputs, shapes))
+    seen = {**given}
+    first = seen[op.inputs[0]]
+    if options.get("layout") == "NHWC" and first is not None and len(first.shape) == 4:
+        seen[op.inputs[0]] = Shaped(tuple(first.shape[axis] for axis in TO_NCHW))
     try:
-        op.describe(**dict(zip(op.inputs, shapes)), **options)
+        op.describe(**seen, **options)
+        shape = shape_of(op, given, options)
     except BoxpressoError as error:
-        raise LayerError(f"{name_of(op)}: {error}") from None
+        raise LayerError(f"{name}: {error}") from None
+    except (IndexError, ValueError) as error:
+        axes = ", ".join(f"{each} {value.shape}" for each, value in given.items() if value is not None)
+        raise LayerError(f"{name}: an array has too few or too many axes: {axes}") from error
+    if min(shape, default=0) < 0:
+        raise LayerError(
+            f"{name}: a kernel is larger than what it goes over: the result would be of shape {tuple(shape)}"
+        )
 
 
 # Suppression

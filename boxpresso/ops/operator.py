@@ -187,6 +187,9 @@ class Operator(Generic[P]):
         """The inputs in each of which the result is linear, without a bias and what lies outside an image."""
         return ("x",) if options.get("pool_mode") == "avg" else self.linear
 
+    def __reduce__(self) -> str:
+        return self.__name__  # type: ignore[attr-defined, no-any-return]  # pickle and copy have it by its module's name for it
+
     def __repr__(self) -> str:
         return f"<operator {self.__name__}{self.signature}>"  # type: ignore[attr-defined]
 
@@ -309,8 +312,9 @@ class Call:
         if self.device.kind != "cpu":
             self.take_all()
         self.results.like, self.borrowed = inputs[0], False
-        if self.cached.user is self.token:
+        if self.cached.user is self.token:  # what its last forward has left is of other arrays
             self.cached.ran = False
+            vars(self.layer).update(self.plan.attributes)
 
     @property
     def arrays(self) -> list[Any]:
@@ -597,7 +601,9 @@ class Call:
     def backward(self, grad: Any, wanted: Sequence[bool]) -> list[Any]:
         """For each input that is wanted its gradient, for the others None."""
         if self.half and any(wanted[1:]):  # the regions' gradient needs them and the image in one dtype
-            return Call(self.op, self.inputs, self.options, halves=False).backward(grad, wanted)
+            wider = Call(self.op, self.inputs, self.options, halves=False)
+            wider.results = self.results
+            return wider.backward(grad, wanted)
         gradient = self.inwards(grad, self.inner, "grad")
         rooms: list[tuple[Any, Any, bool] | None] = [
             self.room(array.shape, self.turns and i == 0, self.kinds[i]) if array is not None and wanted[i] else None

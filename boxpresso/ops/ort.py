@@ -228,33 +228,55 @@ NODES = {
 # Reading what onnxruntime gives
 
 
-def attribute(api: Api, info: int, name: str, default: Any) -> Any:
-    """An attribute of a node; its default where the node has none."""
-    kind = default if isinstance(default, type) else type(default)
+KINDS = (int, float, str, tuple)  # of attributes that can be read
+
+
+def read(api: Api, info: int, name: str, kind: type) -> Any:
+    """An attribute of a node. Raises BoxpressoError where it has none of this name that is of this type."""
     text = name.encode()
+    if kind is int:
+        whole = Int64()
+        api("KernelInfoGetAttribute_int64", info, text, ctypes.byref(whole))
+        return whole.value
+    if kind is float:
+        number = ctypes.c_float()
+        api("KernelInfoGetAttribute_float", info, text, ctypes.byref(number))
+        return number.value
+    size = Size(0)
+    if kind is str:
+        api("KernelInfoGetAttribute_string", info, text, None, ctypes.byref(size))
+        letters = ctypes.create_string_buffer(size.value)
+        api("KernelInfoGetAttribute_string", info, text, letters, ctypes.byref(size))
+        return letters.value.decode()
+    api("KernelInfoGetAttributeArray_int64", info, text, None, ctypes.byref(size))
+    if not size.value:  # what onnxruntime says of one that is no list, too
+        raise BoxpressoError(f"{name} has no numbers")
+    numbers = (Int64 * size.value)()
+    api("KernelInfoGetAttributeArray_int64", info, text, numbers, ctypes.byref(size))
+    return tuple(numbers)
+
+
+def has(api: Api, info: int, name: str, kind: type) -> bool:
+    """Whether a node has an attribute of this name and type."""
     try:
-        if kind is int:
-            whole = Int64()
-            api("KernelInfoGetAttribute_int64", info, text, ctypes.byref(whole))
-            return whole.value
-        if kind is float:
-            number = ctypes.c_float()
-            api("KernelInfoGetAttribute_float", info, text, ctypes.byref(number))
-            return number.value
-        size = Size(0)
-        if kind is str:
-            api("KernelInfoGetAttribute_string", info, text, None, ctypes.byref(size))
-            letters = ctypes.create_string_buffer(size.value)
-            api("KernelInfoGetAttribute_string", info, text, letters, ctypes.byref(size))
-            return letters.value.decode()
-        api("KernelInfoGetAttributeArray_int64", info, text, None, ctypes.byref(size))
-        numbers = (Int64 * size.value)()
-        api("KernelInfoGetAttributeArray_int64", info, text, numbers, ctypes.byref(size))
-        return tuple(numbers)
+        read(api, info, name, kind)
+    except BoxpressoError:
+        return False
+    return True
+
+
+def attribute(api: Api, info: int, name: str, default: Any) -> Any:
+    """An attribute of a node; its default where the node has none of the name."""
+    kind = default if isinstance(default, type) else type(default)
+    try:
+        return read(api, info, name, kind)
     except BoxpressoError as error:
-        if not isinstance(default, type):
+        if not isinstance(default, type) and not any(
+            has(api, info, name, other) for other in KINDS if other is not kind
+        ):
             return default
-        raise BoxpressoError(f"the attribute {name} is missing, or of another type than {kind.__name__}") from error
+        word = "a list of ints" if kind is tuple else kind.__name__
+        raise BoxpressoError(f"the attribute {name} is missing, or of another type than {word}") from error
 
 
 def array_of(api: Api, value: Any) -> np.ndarray | None:

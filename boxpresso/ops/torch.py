@@ -93,6 +93,26 @@ def asks(inputs: Sequence[Any]) -> bool:
     return False
 
 
+def tensors(op: Operator[...], inputs: Sequence[Any]) -> Sequence[Any]:
+    """The inputs as autograd keeps them: lists and arrays beside the first as tensors.
+
+    Raises
+    ------
+    BoxpressoError: the first is no tensor.
+    """
+    for value in inputs:
+        if value is not None and not isinstance(value, torch.Tensor):
+            break
+    else:
+        return inputs
+    first = inputs[0]
+    if not isinstance(first, torch.Tensor):
+        raise BoxpressoError(
+            f"{name_of(op)}: {op.inputs[0]} must be a tensor where an input asks for a gradient, got {type(first).__name__}"
+        )
+    return [value if value is None else torch.as_tensor(value, device=first.device) for value in inputs]
+
+
 @torch.compiler.assume_constant_result
 def reproducible_asked() -> bool:
     """Whether this is within ops.reproducible(); torch.compile asks once, when it compiles."""
@@ -117,19 +137,24 @@ def differentiable(op: Operator[...]) -> Callable[..., Any]:
             return getattr(torch.ops.boxpresso, name)(*args, **kwargs)
         inputs, options = op.bind(*args, **kwargs)
         if transformed():
-            return Forward.apply(op, options, *inputs)
+            return Forward.apply(op, options, *tensors(op, inputs))
         if not asks(inputs):  # without autograd's part, which is slower than the rest
             return op.cached(inputs, options, (), Call.forward)
         if torch.is_grad_enabled():
-            return Differentiable.apply(op, options, *inputs)
+            return Differentiable.apply(op, options, *tensors(op, inputs))
         return op.cached(detached(inputs), options, (), Call.forward)
 
+    function.__module__ = __name__  # where pickle looks for it
     return function
 
 
 def multi_scale_roi_align(features: Any, rois: Any, *args: Any, **kwargs: Any) -> Any:
     """boxpresso.ops.multi_scale_roi_align, differentiable in the features; features may be a dict, as torchvision has them."""
     maps = list(features.values() if isinstance(features, dict) else features)
+    if not maps or rois is None:
+        raise BoxpressoError(
+            f"multi_scale_roi_align: {'rois must be an array, got None' if maps else 'features has no level'}"
+        )
     regions = with_images(rois, maps[0]).detach()
     _, levels, options = pyramid.chosen([x.detach() for x in maps], regions, *args, **kwargs)
     order = [torch.from_numpy(np.flatnonzero(levels == i)).to(regions.device) for i in range(len(maps))]
@@ -149,6 +174,7 @@ def choosing(run: Callable[..., Any]) -> Callable[..., Any]:
             kwargs = dict(zip(kwargs, detached(list(kwargs.values()))))
         return run(*detached(args), **kwargs)
 
+    function.__module__ = __name__
     return function
 
 

@@ -175,6 +175,15 @@ def test_types_of_16_bits(dtype):
     assert jax.grad(lambda x: ours.roi_align(x, ROIS, 3).sum().astype("float32"))(x).dtype == x.dtype
 
 
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_the_gradient_of_points_beside_16_bits(dtype):
+    """Of one bilinear sample it is the difference of the pixels beside it; the maps are whole numbers, which 16 bits hold."""
+    x, points = jnp.asarray([[[[1, 3], [7, 13]]]], dtype), jnp.full((1, 1, 2), 0.5, jnp.float32)
+    slopes = jax.grad(lambda x, at: ours.point_sample(x, at).sum().astype("float32"), (0, 1))(x, points)
+    assert np.asarray(slopes[0], np.float32).ravel().tolist() == [0.25] * 4
+    assert slopes[1].ravel().tolist() == [2 * (2 + 6) / 2, 2 * (6 + 10) / 2]
+
+
 def test_lists_of_boxes_and_nothing():
     x = jnp.asarray(X, "float32")
     boxes = [ROIS[ROIS[:, 0] == i, 1:].astype(np.float32) for i in (0, 1)]
@@ -218,6 +227,14 @@ def test_errors():
         ours.roi_align(x.astype(np.int32), rois, 3)
     with pytest.raises(BoxpressoError, match="spatial_scale must be a number, not a traced array"):
         jax.jit(lambda scale: ours.roi_align(x, rois, 3, scale))(0.5)
+    with pytest.raises(TypeError, match="multiple values for argument 'x'"):
+        ours.roi_align(x, rois, 3, x=x)
+    with pytest.raises(TypeError, match="too many positional arguments"):
+        ours.roi_align(x, rois, 3, 0.5, 2, True, "avg", "NHWC")
+    with pytest.raises(LayerError, match=r"roi_align: an array has too few or too many axes: .*rois \(\)"):
+        ours.roi_align(x, np.float32(0), 3)
+    with pytest.raises(LayerError, match="deform_conv2d: a kernel is larger than what it goes over"):
+        ours.deform_conv2d(x[..., :1], np.ones((2, 18, 1, 1), np.float32), np.ones((1, x.shape[1], 3, 3), np.float32))
     wild = rois.copy()
     wild[1, 3:] = 1e9
     with pytest.raises(Exception, match="ask for more than 2\\^20 samples a bin"):

@@ -232,3 +232,14 @@ def test_errors():
     taps = [X, np.zeros((2, 18, 12, 14), np.float32), np.ones((4, 3, 3, 3), np.float32)]
     with pytest.raises(Exception, match="do not fit weight"):
         run("MMCVDeformConv2d", taps, {"deform_groups": 2, "groups": 2})
+
+
+@pytest.mark.parametrize(("kind", "wrong"), [
+    ("MMCVRoiAlign", {"spatial_scale": 2}), ("MMCVRoiAlign", {"aligned": 0.0}), ("MMCVRoiAlign", {"mode": 1}),
+    ("MMCVDeformConv2d", {"stride": 2}),
+])  # fmt: skip
+def test_an_attribute_of_another_type_is_no_default(kind, wrong):
+    inputs = [X, ROIS] if kind == "MMCVRoiAlign" else [X, X, X]
+    settings = {**SIZE, **wrong} if kind == "MMCVRoiAlign" else wrong
+    with pytest.raises(Exception, match=f"{kind}: the attribute {next(iter(wrong))} is missing, or of another type"):
+        run(kind, inputs, settings)

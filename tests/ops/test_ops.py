@@ -513,6 +513,13 @@ def test_levels_of_an_image_of_any_number():
         ops.multi_scale_roi_align(maps, boxes, 2, image_size=24, canonical_level=np.nan)
 
 
+def test_permute_of_a_number():
+    """An array without axes stays one."""
+    assert ops.permute(np.float32(3).reshape(()), ()).shape == ()
+    slope = ops.permute_backward(np.array(2.0), np.array(3.0), ())["x"]
+    assert (slope.shape, slope.item()) == ((), 2.0)
+
+
 def test_permute_that_changes_nothing_is_a_copy():
     made = ops.permute(X, (0, 1, 2, 3))
     assert np.array_equal(made, X)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import ctypes
 import importlib
+import pickle
+from functools import partial
 
 import numpy as np
 import pytest
@@ -101,6 +104,72 @@ def test_torch_sees_a_change_in_place(torch):
     y.add_(1)
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         result.sum().backward()
+
+
+@pytest.mark.parametrize("pool", ["roi_pool", "roi_align"])
+def test_a_graph_goes_backward_again_behind_another(torch, pool):
+    """Where the maxima of another graph's map lie is not where this one's do. The second map is the first turned over."""
+    from boxpresso.ops import torch as differentiable
+
+    options = {"pool_mode": "max", "sampling_ratio": 2} if pool == "roi_align" else {}
+    maps = [torch.tensor(x, requires_grad=True) for x in (X, -X)]
+    run = partial(getattr(differentiable, pool), rois=torch.tensor(ROIS), output_size=2, spatial_scale=0.5, **options)
+    result = run(maps[0])
+    first = torch.autograd.grad(result.sum(), maps[0], retain_graph=True)[0]
+    torch.autograd.grad(run(maps[1]).sum(), maps[1])
+    again = torch.autograd.grad(result.sum(), maps[0])[0]
+    assert first.any()
+    assert torch.equal(again, first)
+
+
+def test_arrays_and_lists_beside_what_asks_for_a_gradient(torch):
+    from boxpresso.ops import torch as differentiable
+
+    x = torch.tensor(X, requires_grad=True)
+    slopes = [
+        torch.autograd.grad(differentiable.roi_align(x, rois, 2).sum(), x)[0] for rois in (ROIS, torch.tensor(ROIS))
+    ]
+    assert torch.equal(*slopes)
+    value, place = torch.ones(1, 4, 1, 1, requires_grad=True), torch.full((1, 1, 1, 1, 1, 2), 0.5)
+    attention, weights = differentiable.multi_scale_deformable_attn, torch.ones(1, 1, 1, 1, 1)
+    slope = torch.func.grad(lambda value: attention(value, [[2, 2]], [0], place, weights).sum())(value.detach())
+    attention(value, [[2, 2]], [0], place, weights).sum().backward()
+    assert slope.flatten().tolist() == value.grad.flatten().tolist() == [0.25] * 4
+    with pytest.raises(
+        BoxpressoError, match="roi_align: x must be a tensor where an input asks for a gradient, got ndarray"
+    ):
+        differentiable.roi_align(X, torch.tensor(ROIS, requires_grad=True), 2)
+
+
+def test_operators_are_pickled_by_name(torch):
+    from boxpresso.ops import torch as differentiable
+
+    functions = [differentiable.roi_align, differentiable.nms, ops.roi_align, ops.nms]
+    assert pickle.loads(pickle.dumps(functions)) == functions
+    assert copy.deepcopy(ops.roi_align) is ops.roi_align
+
+
+def test_what_cannot_be_taken_is_named(torch):
+    from boxpresso.ops import torch as differentiable
+
+    rois = torch.tensor(ROIS)
+    with pytest.raises(BoxpressoError, match=r"this Tensor cannot be taken: .*meta"):
+        differentiable.roi_align(torch.ones(1, 1, 4, 4, device="meta"), rois, 2)
+    with pytest.raises(BoxpressoError, match=r"an array of torch\.float8_e4m3fn cannot be taken"):
+        differentiable.roi_align(torch.ones(1, 1, 4, 4).to(torch.float8_e4m3fn), rois, 2)
+    with pytest.raises(BoxpressoError, match="features has no level"):
+        differentiable.multi_scale_roi_align([], rois, 2)
+    with pytest.raises(BoxpressoError, match="rois must be an array, got None"):
+        differentiable.multi_scale_roi_align([torch.tensor(X)], None, 2)
+
+
+def test_views_of_negative_numbers(torch):
+    """Their bits are those of the other sign."""
+    from boxpresso.ops import torch as differentiable
+
+    for dtype in (torch.float32, torch.bfloat16):
+        x = torch.tensor(X).to(dtype)
+        assert torch.equal(differentiable.roi_align(torch._neg_view(-x), ROIS, 2), differentiable.roi_align(x, ROIS, 2))
 
 
 @pytest.fixture
