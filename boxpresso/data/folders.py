@@ -178,9 +178,9 @@ def read_voc(folder: str | Path, split: str = "", classes: Sequence[str] = VOC_C
     root = need_folder(Path(folder), "give the folder that holds JPEGImages and Annotations, such as VOCdevkit/VOC2007")
     pictures = need_folder(root / "JPEGImages", "VOC keeps its pictures there")
     known = {name: label for label, name in enumerate(classes, 1)}
-    found = [path for path in pictures.iterdir() if is_picture(path)]  # endings in capitals, too
-    found.sort(key=lambda path: (-PICTURES.index(path.suffix.lower()), path))
-    by_name = {path.stem: path for path in found}  # the first of PICTURES comes last
+    paths = [path for path in pictures.iterdir() if is_picture(path)]  # endings in capitals, too
+    paths.sort(key=lambda path: (-PICTURES.index(path.suffix.lower()), path))
+    by_name = {path.stem: path for path in paths}  # the first of PICTURES comes last
     scenes = []
     for name in voc_split(root, split):
         scene = Scene(pictures / f"{name}.jpg", 0, 0)

@@ -72,7 +72,7 @@ class LmdbFile:
 
     def _walk(self) -> np.ndarray:
         """Where the nodes of all leaf pages begin, by the order of their keys."""
-        found, count = [np.empty(0, np.int64)], 0
+        leaves, count = [np.empty(0, np.int64)], 0
         waiting = [] if self.root == EMPTY else [self.root]
         seen = set(waiting)
         while waiting:
@@ -85,7 +85,7 @@ class LmdbFile:
                 raise self.damaged(f"page {at // self.page} has a node outside it")
             nodes += at
             if kind & KIND == LEAF:
-                found.append(nodes)
+                leaves.append(nodes)
                 count += nodes.size
                 continue
             below = [low | middle << 16 | high << 32 for low, middle, high, _ in map(self._node, nodes.tolist())]
@@ -95,7 +95,7 @@ class LmdbFile:
             waiting += below[::-1]
         if count != self.entries:
             raise self.damaged(f"it says that it has {self.entries} records, and has {count}")
-        return np.concatenate(found)
+        return np.concatenate(leaves)
 
     def _node(self, at: int) -> tuple[int, int, int, int]:
         return NODE.unpack_from(self.data, at)

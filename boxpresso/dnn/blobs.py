@@ -120,8 +120,8 @@ class Image2BlobParams:
     def __setattr__(self, name: str, value: Any) -> None:
         if name in SCALARS:
             before = self.__dict__.get(name, ()) if np.ndim(value) else ()
-            given = scalar(value, 0.0, name).tolist()
-            value = (*given[: np.size(value)], *(before or given)[np.size(value) :])
+            four = scalar(value, 0.0, name).tolist()
+            value = (*four[: np.size(value)], *(before or four)[np.size(value) :])
         object.__setattr__(self, name, value)
 
     def blobRectToImageRect(self, rBlob: Sequence[float], size: Sequence[int]) -> tuple[int, int, int, int]:

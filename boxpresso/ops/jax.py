@@ -391,18 +391,18 @@ def traceable(op: Operator[...]) -> Callable[..., Any]:
 def check(op: Operator[...], inputs: Sequence[Any], options: dict[str, Any]) -> None:
     """Raises what the operator says of its arguments when it is traced, not when it runs."""
     name, shapes = name_of(op), [None if value is None else Shaped(tuple(value.shape)) for value in inputs]
-    given = dict(zip(op.inputs, shapes))
-    seen = {**given}
+    by_name = dict(zip(op.inputs, shapes))
+    seen = {**by_name}
     first = seen[op.inputs[0]]
     if options.get("layout") == "NHWC" and first is not None and len(first.shape) == 4:
         seen[op.inputs[0]] = Shaped(tuple(first.shape[axis] for axis in TO_NCHW))
     try:
         op.describe(**seen, **options)
-        shape = shape_of(op, given, options)
+        shape = shape_of(op, by_name, options)
     except BoxpressoError as error:
         raise LayerError(f"{name}: {error}") from None
     except (IndexError, ValueError) as error:
-        axes = ", ".join(f"{each} {value.shape}" for each, value in given.items() if value is not None)
+        axes = ", ".join(f"{each} {value.shape}" for each, value in by_name.items() if value is not None)
         raise LayerError(f"{name}: an array has too few or too many axes: {axes}") from error
     if min(shape, default=0) < 0:
         raise LayerError(

@@ -426,8 +426,8 @@ def test_links_to_folders_and_tables_of_other_things(tmp_path):
     (tmp_path / "own/images2").symlink_to(tmp_path / "disk")
     (tmp_path / "own/again").symlink_to(tmp_path / "own")
     read = folders.read(tmp_path / "own", folders.recognise(tmp_path / "own"))
-    found = [tmp_path / "own/images" / f"{name}.png" for name in ("one", "three", "two")]
-    assert [picture.scene.path for picture in read.splits[""]] == Files(tmp_path / "own").pictures == found
+    paths = [tmp_path / "own/images" / f"{name}.png" for name in ("one", "three", "two")]
+    assert [picture.scene.path for picture in read.splits[""]] == Files(tmp_path / "own").pictures == paths
 
 
 def test_pictures_of_one_id_in_coco(tmp_path):

@@ -285,9 +285,9 @@ def test_outputs_that_are_no_numbers_are_told_once(wrong):
     detector = Detector(net_of({"boxes": (1, 4420, 4), "scores": (1, 4420, 2)}, (240, 320), last="Softmax"))
     values = {"boxes": np.full((1, 4420, 4), wrong, np.float32), "scores": np.tile(np.float32([0, 1]), (1, 4420, 1))}
     detector.decoder.run = lambda inputs, settings: values
-    with pytest.warns(BoxpressoWarning, match="have no finite box and are left out: are the weights sound") as told:
+    with pytest.warns(BoxpressoWarning, match="have no finite box and are left out: are the weights sound") as warned:
         assert len(detector(np.zeros((9, 9, 3), np.uint8))) == 0
-    assert len(told) == 1
+    assert len(warned) == 1
 
 
 def test_settings_in_place_of_the_decoders_own():

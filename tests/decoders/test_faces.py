@@ -124,8 +124,8 @@ def test_windows_of_weights_that_are_no_good_are_left_out():
         net.params["c4"][1].data[...] = (-1e6, -1e6, 1e6, 1e6)
         nets.append(net)
     with pytest.warns(BoxpressoWarning, match="far larger than the picture"):
-        found = Detector(nets, decoder="mtcnn")(random.integers(0, 256, (60, 80, 3)).astype(np.uint8))
-    assert len(found) == 0
+        detections = Detector(nets, decoder="mtcnn")(random.integers(0, 256, (60, 80, 3)).astype(np.uint8))
+    assert len(detections) == 0
 
 
 @pytest.mark.parametrize(("folder", "columns"), [(MTCNN, True), (FAST, False)])
