@@ -41,7 +41,7 @@ from boxpresso.proto import SolverParameter, read_solver
 from boxpresso.recipes import folders, project, training
 
 HERE = Path(__file__).resolve().parent
-ImageFile.LOAD_TRUNCATED_IMAGES = True  # as the other programs read them: kangaroo has one that ends 20 bytes early
+ImageFile.LOAD_TRUNCATED_IMAGES = True  # for all programs alike: kangaroo has one that ends 20 bytes early
 SHARE = 0.2  # of the pictures, to test on, where the folder has no split of its own
 BATCH, RATE = 16, 0.15 * 16 / 192  # of the peer
 COLUMNS = "{:<18} {:<28} {:>6} {:>5} {:>11} {:>8} {:>8} {:>8} {:>8}"

@@ -18,15 +18,13 @@ from .errors import DataError
 
 MAGIC = 0xBEEFC0DE  # of the two meta pages
 PAGES = tuple(2**i for i in range(8, 17))  # sizes of a page
-HEADER = struct.Struct(
-    "=QHHHH"
-)  # of a page: its number, nothing, kind, the end of its table of nodes, the begin of its nodes
+# Of a page: its number, nothing, kind, the end of its table of nodes, the begin of its nodes.
+HEADER = struct.Struct("=QHHHH")
 HEAD = HEADER.size
 COUNT = struct.Struct("=I")  # at 12 of the first of several pages: how many they are
 META = struct.Struct("=QQQQ")  # at 120 of a meta page: entries, root, last page, transaction
-NODE = struct.Struct(
-    "=HHHH"
-)  # of a node: two halves of a size or of a page's number, flags or its upper bits, size of the key
+# Of a node: two halves of a size or of a page's number, flags or its upper bits, size of the key.
+NODE = struct.Struct("=HHHH")
 NUMBER = struct.Struct("=Q")
 BRANCH, LEAF, OVERFLOW, KIND = 1, 2, 4, 0x6F  # kinds of pages, and the bits that tell them
 LARGE, DATABASE, SEVERAL = 1, 2, 4  # flags of a node: its value has pages of its own, is a database, is several

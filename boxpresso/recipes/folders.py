@@ -30,10 +30,8 @@ from ..proto.reading import read_file
 ODD = ("Cc", "Cs", "Zl", "Zp")  # of Unicode: signs that steer a terminal, halves of signs, ends of lines
 FORMATS = ("voc", "coco", "yolo", "wider", "csv", "labelme", "cvat", "labelstudio")
 LOOKED_AT = 20  # files, to tell what a folder holds
-TRAIN, TEST = (
-    ("trainval", "train", "training"),
-    ("test", "val", "valid", "validation", "testing"),
-)  # names of splits
+# Names of splits.
+TRAIN, TEST = ("trainval", "train", "training"), ("test", "val", "valid", "validation", "testing")
 PAIRS = [
     ("trainval", "test"),
     *((one, other) for one in ("train", "training") for other in ("val", "valid", "validation", "test", "testing")),
@@ -280,9 +278,8 @@ def coco(files: Files, paths: Sequence[Path], known: Sequence[str]) -> Pictures:
     for path, name in names_of.items():
         if not (usual(name) or name in known):
             said = file_split(path, files, known)
-            name = (
-                said if said and said not in names_of.values() else name
-            )  # person_keypoints_val2017 is beside val2017
+            # person_keypoints_val2017 is beside val2017
+            name = said if said and said not in names_of.values() else name
         scenes, names = read_coco(path, name, find=partial(files.picture, beside=path, split=name))
         split = name if len(paths) > 1 or usual(name) or name in known else ""
         splits.setdefault(split, []).extend(named(scenes, names))

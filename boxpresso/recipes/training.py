@@ -20,16 +20,7 @@ from .project import MARK, Made, Tell, Wish, create
 KIND, BACKBONE = "ssd", "small"  # learns from nothing
 SEED = 1  # of the split and of training
 SHARE = 0.9  # of the minutes, for iterations and tests; the rest is for compiling, snapshots and the report
-LOOKED_AT = (
-    *PICTURES,
-    ".xml",
-    ".json",
-    ".csv",
-    ".txt",
-    ".names",
-    ".yaml",
-    ".yml",
-)  # what a folder's pictures are read from
+READ = (*PICTURES, ".xml", ".json", ".csv", ".txt", ".names", ".yaml", ".yml")  # what a folder's pictures are read from
 WARM, TIMED = 3, 10  # iterations before the measured ones, and of these
 
 
@@ -60,7 +51,7 @@ class Project:
         made = (self.folder / "labels.txt").stat().st_mtime
         home = self.folder.resolve()
         others = (path for path in Files(self.data).all if not path.resolve().is_relative_to(home))
-        return sum(path.stat().st_mtime > made for path in others if path.suffix.lower() in LOOKED_AT and path.exists())
+        return sum(path.stat().st_mtime > made for path in others if path.suffix.lower() in READ and path.exists())
 
 
 def is_project(folder: Path) -> bool:
