@@ -38,7 +38,7 @@ from boxpresso.net.weights import read_weights, save_weights
 from boxpresso.proto import BoxpressoError, LayerError, ModelError, parse_net
 from boxpresso.proto.errors import BoxpressoWarning
 from boxpresso.proto.hdf5 import Reader
-from boxpresso.recipes import folders
+from boxpresso.recipes import yolo_names
 from boxpresso.recipes.finishing import finish
 from boxpresso.reports import write_net_report
 from boxpresso.reports.blocks import Box, graph_of, key_of, title
@@ -202,7 +202,7 @@ def test_patterns_take_no_square_of_a_text(tmp_path):
 )
 def test_the_names_of_a_yaml(text, names, tmp_path):
     put(tmp_path / "data.yaml", text)
-    assert folders.yaml_names(Files(tmp_path)) == names
+    assert yolo_names.yaml_names(Files(tmp_path)) == names
 
 
 def test_numbers_of_many_digits_are_refused(tmp_path):

@@ -22,7 +22,7 @@ from boxpresso.data.records import boxes_of, open_records
 from boxpresso.labels import read_labels
 from boxpresso.net.weights import LayerWeights, Weights, read_weights
 from boxpresso.proto import AnnotatedDatum, ModelError, parse_net, read_net, read_solver
-from boxpresso.recipes import folders, pretrained, project, regions, schedule, ssd
+from boxpresso.recipes import folders, pretrained, project, regions, schedule, ssd, yolo_names
 from boxpresso.recipes.project import reasons
 
 sys.path.insert(0, str(ROOT))
@@ -346,7 +346,7 @@ def test_yolo_as_ultralytics_and_roboflow_have_it(drawn, capsys, tmp_path):
 def test_names_in_yaml(text, names, tmp_path):
     (tmp_path / "args.yaml").write_text("epochs: 3\n")
     (tmp_path / "own.yaml").write_text(text, encoding="utf-8", newline="")
-    assert folders.yaml_names(folders.Files(tmp_path)) == names
+    assert yolo_names.yaml_names(folders.Files(tmp_path)) == names
 
 
 def test_yolo_names_pose_and_places(tmp_path):
