@@ -15,11 +15,14 @@ class BrokenRecord(DataError):
     """One record, picture or annotation among others cannot be read; it may be left out."""
 
 
-def extra(name: str) -> Any:
-    """The module lmdb or h5py, which `pip install 'boxpresso[train]'` brings. Raises DataError without it."""
+def extra(name: str, package: str = "") -> Any:
+    """A module such as lmdb, which `pip install 'boxpresso[train]'` brings, with a package of that or another name.
+    Raises DataError without it."""
     import importlib
 
     try:
         return importlib.import_module(name)
     except ImportError as error:
-        raise DataError(f"this needs the package {name}: pip install 'boxpresso[train]' ({error})") from error
+        raise DataError(
+            f"this needs the package {package or name}: pip install 'boxpresso[train]' ({error})"
+        ) from error

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from pathlib import Path
 
 from ..data.annotations import Files
-from ..data.errors import DataError
+from ..data.errors import DataError, extra
 from ..data.folders import read_names
 from ..proto.reading import read_file
+
+OF_YOLO = ("data.yaml", "dataset.yaml")  # the tables of Ultralytics and Roboflow
 
 
 def names_files(files: Files) -> list[Path]:
@@ -36,96 +35,49 @@ def listed_names(paths: Iterable[Path]) -> list[str]:
     return lists[-1][0] if lists else []
 
 
-QUOTED = r"\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\n]|'')*'"  # of YAML
-FLOW = re.compile(
-    rf"\s+|#[^\n]*|(?P<sign>[][{{}},]|:(?=[\s\"'\[{{]))|(?P<text>{QUOTED}|(?:[^][{{}},:\s]|:(?!\s)|[ \t](?![#\s]))+)"
-)
-ITEM = re.compile(rf"(?:-|(?P<number>\d+|'\d+'|\"\d+\")\s*:)(?:\s+(?P<text>{QUOTED}|[^\s#].*?))?\s*(?:(?<=\s)#.*)?")
+def yaml_tables(files: Files) -> Iterator[dict[str, object]]:
+    """The tables in the files of YAML, those first that YOLO's programs write; every number in them is its text.
 
-
-def yaml_texts(files: Files) -> list[str]:
-    """The files of YAML, those first that YOLO's programs write."""
-    paths = sorted(files.ending(".yaml", ".yml"), key=lambda path: path.name not in ("data.yaml", "dataset.yaml"))
-    return [read_file(path, "text_bytes").decode("utf-8-sig", "replace") for path in paths]
-
-
-def yaml_value(text: str, key: str) -> str:
-    """What stands behind a key that begins a line, to the end of the text; "" where none does."""
-    match = re.search(rf"^(['\"]?){key}\1[ \t]*:(?=\s)", text, re.M)
-    return text[match.end() :] if match else ""
+    Raises DataError for a data.yaml that cannot be read, and without PyYAML.
+    """
+    for path in sorted(files.ending(".yaml", ".yml"), key=lambda path: path.name not in OF_YOLO):
+        yaml = extra("yaml", "pyyaml")
+        text = read_file(path, "text_bytes").decode("utf-8-sig", "replace")
+        try:
+            table = yaml.load(
+                yaml.reader.Reader.NON_PRINTABLE.sub("", text), getattr(yaml, "CBaseLoader", yaml.BaseLoader)
+            )
+        except (yaml.YAMLError, RecursionError) as error:
+            if path.name in OF_YOLO:
+                raise DataError(
+                    f"{path} cannot be read as YAML: {error}; it should name the classes, as in `names: [cat, dog]`"
+                ) from error
+            continue
+        if isinstance(table, dict):
+            yield table
 
 
 def yaml_names(files: Files) -> list[str]:
-    """The `names` of a data.yaml, as Ultralytics and Roboflow write it: a list or a table of numbers, in brackets or of lines.
+    """The `names` of a data.yaml, as Ultralytics and Roboflow write it: a list, or a table of numbers.
     A number that has no name is ""."""
-    for text in yaml_texts(files):
-        value = yaml_value(text, "names")
-        pairs = flow_names(value) if re.match(r"(\s|#[^\n]*\n)*[\[{]", value) else line_names(value)
-        if pairs:
-            return [pairs.get(number, "") for number in range(max(pairs) + 1)]
+    for table in yaml_tables(files):
+        names = table.get("names")
+        if isinstance(names, list):
+            names = {str(number): name for number, name in enumerate(names)}
+        if isinstance(names, dict) and names and all(isinstance(name, str) for name in names.values()):
+            pairs = {
+                int(key): name.strip()
+                for key, name in names.items()
+                if isinstance(key, str) and key.isdecimal() and len(key) < 7
+            }
+            return [pairs.get(number, "") for number in range(max(pairs, default=-1) + 1)]
     return []
-
-
-def flow_names(text: str) -> dict[int, str]:
-    """The names in brackets, `[a, b]` or `{0: a, 1: b}`, by their numbers; empty where they are none."""
-    items: list[list[str]] = [[]]
-    for match in FLOW.finditer(text):
-        if match["text"]:
-            items[-1].append(unquoted(match["text"]))
-        elif match["sign"] == ",":
-            items.append([])
-        elif match["sign"] in ("]", "}"):
-            break
-    items = [item for item in items if item]
-    if all(len(item) == 1 for item in items):
-        return {number: item[0] for number, item in enumerate(items)}
-    if all(len(item) == 2 and item[0].isdecimal() and len(item[0]) < 7 for item in items):
-        return {int(number): name for number, name in items}
-    return {}
-
-
-def line_names(text: str) -> dict[int, str]:
-    """The names in lines, `- a` or `0: a`, by their numbers; empty where they are none."""
-    first, *lines = text.splitlines() or [""]
-    if first.strip() and not first.strip().startswith("#"):
-        return {}
-    names: dict[int, str] = {}
-    for line in (each.strip() for each in lines):
-        if not line or line.startswith("#"):
-            continue
-        item = ITEM.fullmatch(line)
-        if item is None:
-            break
-        if not item["text"]:
-            return {}
-        number = unquoted(item["number"]) if item["number"] else str(len(names))
-        if len(number) < 7:
-            names[int(number)] = unquoted(item["text"])
-    return names
-
-
-def unquoted(text: str) -> str:
-    """A scalar of YAML without its quotes.
-
-    >>> unquoted("'it''s'"), unquoted('"a\\\\u0062"'), unquoted("a b ")
-    ("it's", 'ab', 'a b')
-    """
-    text = text.strip()
-    if len(text) > 1 and text[0] == text[-1] == "'":
-        return text[1:-1].replace("''", "'").strip()
-    if len(text) > 1 and text[0] == text[-1] == '"':
-        with suppress(ValueError):  # an escape that JSON has not
-            return str(json.loads(text)).strip()
-        return text[1:-1].strip()
-    return text
 
 
 def yaml_keypoints(files: Files) -> int:
     """How many numbers of key points follow each box, by `kpt_shape` of a data.yaml."""
-    for text in yaml_texts(files):
-        if match := re.match(r"\s*\[?\s*-?\s*(\d{1,4})\s*(?:,|\n\s*-)\s*([23])\b", yaml_value(text, "kpt_shape")):
-            return int(match[1]) * int(match[2])
+    for table in yaml_tables(files):
+        match table.get("kpt_shape"):
+            case [str(count), ("2" | "3") as each] if count.isdecimal() and len(count) < 5:
+                return int(count) * int(each)
     return 0
-
-
-# WIDER FACE

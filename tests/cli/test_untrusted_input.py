@@ -196,13 +196,26 @@ def test_patterns_take_no_square_of_a_text(tmp_path):
         ("nc: 2\nnames: [cat, 'dog']\n", ["cat", "dog"]),
         ("names:\n  [a,\n   b]\n", ["a", "b"]),
         ("names: # of classes\n\n  - a # one\n  # two\n  - b c\ntrain: x\n - d\n", ["a", "b c"]),
-        ("names:\n  0: cat\n  10 : dog\n", ["cat", "dog"]),
+        ("names:\n  0: cat\n  2 : dog\n", ["cat", "", "dog"]),
+        ("names:\n  0: cat\n  9999999 : dog\n", ["cat"]),
         ("names: cat\n - dog\n", []),
+        ("a: &a [x, x]\nb: &b [*a, *a]\nnames: [*b, *b]\n", []),
     ],
 )
 def test_the_names_of_a_yaml(text, names, tmp_path):
     put(tmp_path / "data.yaml", text)
     assert yolo_names.yaml_names(Files(tmp_path)) == names
+
+
+@pytest.mark.parametrize(
+    "text", ["names: " + "[" * LONG, "- " * LONG, "? " * LONG, "names: 'a", "names: *a", "names: [a: {"]
+)
+def test_yaml_that_cannot_be_read(text, tmp_path):
+    put(tmp_path / "data.yaml", text)
+    with pytest.raises(DataError, match=r"data\.yaml cannot be read as YAML"):
+        yolo_names.yaml_names(Files(tmp_path))
+    (tmp_path / "data.yaml").rename(tmp_path / "of another program.yml")
+    assert yolo_names.yaml_names(Files(tmp_path)) == []
 
 
 def test_numbers_of_many_digits_are_refused(tmp_path):
