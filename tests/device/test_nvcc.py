@@ -1,5 +1,5 @@
-"""Every kernel compiles with the real nvcc in float, and those of regions in double, for the oldest GPU that we serve and for Hopper;
-with a sweep in both for all."""
+"""Every kernel compiles with the real nvcc in float for the oldest GPU that we serve, and those of regions in double and for Hopper, too;
+with a sweep in both for all, and for more GPUs."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from boxpresso.device.kernel import Kernels
 
 pytestmark = pytest.mark.later
 
-# The oldest GPU and Hopper; with a sweep all of ptxas.ARCHITECTURES. One pass of the compiler proper, assembled four times, takes a
+# The oldest GPU, and for regions Hopper; with a sweep all of ptxas.ARCHITECTURES. One pass of the compiler proper, assembled four times, takes a
 # third of the time of four, which benchmarks/kernels.py makes; no text asks for the GPU's architecture, so that the passes differ little.
 SWEEP = os.environ.get("BOXPRESSO_SWEEP") == "1"
 BOTH = ("float", "double")
-QUICK = ((75, ptxas.ARCHITECTURES if SWEEP else (75, 90)),)
-REGIONS = ((75, (75, 80)), (90, (90, 120))) if SWEEP else QUICK
+QUICK = ((75, ptxas.ARCHITECTURES if SWEEP else (75,)),)
+REGIONS = ((75, (75, 80)), (90, (90, 120))) if SWEEP else ((75, (75, 90)),)
 HALF = ((75, (75, 90)),)
 TOGETHER = 30  # files that one nvcc compiles
 FEW = ("relu", "separable", "suppress")  # the others are slow
@@ -69,7 +69,8 @@ def uses(request, tmp_path_factory) -> Callable[[Path, str], list[ptxas.Use]]:
 )
 def test_compiles(path: Path, uses):
     """For the kernels of region layers without spills."""
-    architectures = [a for _, assembled in QUICK for a in assembled]
+    codes = REGIONS if ptxas.of_regions(path) else QUICK
+    architectures = [a for _, assembled in codes for a in assembled]
     wanted = {(name, a) for name in Kernels(str(path)).table for a in architectures}
     for real in reals_of(path):
         kernels = uses(path, real)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import importlib.util
+import os
 import platform
 import shutil
 import struct
@@ -35,6 +36,8 @@ from boxpresso.run import cpu as program
 
 HERE = Path(__file__).resolve().parent
 ZIG = (sys.executable, "-m", "ziglang", "c++")
+SWEEP = os.environ.get("BOXPRESSO_SWEEP") == "1"
+OPTIMISED = "-O3" if SWEEP else "-O1"  # a third of the compiler's time, for the same instructions by name
 WORKERS = 2  # shares of a launch, which a program works at one after the other
 # What the `x86_64` of qemu is told to be: everything that it knows, AVX2 from version 7.2 on.
 EMULATORS = {"x86_64": ("qemu-x86_64", "-cpu", "max"), "aarch64": ("qemu-aarch64", "-cpu", "max")}
@@ -261,7 +264,7 @@ def at(level: Level) -> Iterator[host.Cpu]:
     emulator = way(level)
     command = next(iter(compilers(level.machine).values())) if emulator else compiler.compiler()
     with pytest.MonkeyPatch.context() as patch:
-        plain = [flag for flag in compiler.FLAGS if flag != "-march=native"]
+        plain = [{"-O3": OPTIMISED}.get(flag, flag) for flag in compiler.FLAGS if flag != "-march=native"]
         patch.setattr(compiler, "FLAGS", (*plain, *level.flags(command)))
         patch.setattr(compiler, "compiler", lambda: command)
         patch.setattr(compiler, "identity", functools.cache(compiler.identity.__wrapped__))
