@@ -38,7 +38,7 @@ from .count import Count
 from .fastest import measure
 from .gradients import Gradients
 from .memory import Memory
-from .weights import CopyReport, copy_weights, read_weights, save_weights, scales_of
+from .weights import CopyReport, Weights, copy_weights, read_weights, save_weights, scales_of
 
 
 class Net(Batched):
@@ -49,7 +49,7 @@ class Net(Batched):
     model
         The path of a prototxt, or a NetParameter.
     weights
-        A .caffemodel or .h5 path, or several, copied in order.
+        A .caffemodel or .h5 path, or several, copied in order; scales for 8 bits are those of the last.
     phase, level, stages
         They choose layers by their include and exclude rules; phase is "TEST" or "TRAIN".
     device
@@ -171,7 +171,10 @@ class Net(Batched):
         build_all(self.device, self._make_runner(planned, optimize, fast_math, bf16, lazy), self.dtype)
         if self.sources and not lazy:
             self.sources.fill(self.blobs, self.seed if seed is not None else 0)
-        for path in [weights] if isinstance(weights, (str, os.PathLike)) else weights or ():
+        paths = [weights] if isinstance(weights, (str, os.PathLike)) else list(weights or ())
+        for path in paths[:-1]:
+            self._copy(path)
+        for path in paths[-1:]:
             self.copy_from(path)
 
     def _read(
@@ -482,10 +485,15 @@ class Net(Batched):
             When the file holds no weights, or a blob of another shape than the net's; when it holds scales for 8 bits
             (`boxpresso quantize`) that are not of this net and these weights, by the name of the layer.
         """
-        weights = read_weights(path)
-        self.copied.append(copy_weights(weights, self.layers))
+        weights = self._copy(path)
         self.quantize(scales_of(weights), weights.path)
         return self.copied[-1]
+
+    def _copy(self, path: FilePath) -> Weights:
+        """Copies the weights of a file, and none of its scales."""
+        weights = read_weights(path)
+        self.copied.append(copy_weights(weights, self.layers))
+        return weights
 
     def quantize(self, quantization: Quantization | None, path: str = "") -> None:
         """Runs the net in 8 bits by some scales, where it can and `precision` allows it; None: in float.
@@ -628,7 +636,7 @@ class Net(Batched):
             {**self._made, "anchors": self.anchors},
             weights,
             inputs,
-            self.quantization,
+            self._scales,
         )
 
     def __copy__(self) -> Net:

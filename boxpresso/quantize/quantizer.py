@@ -246,7 +246,10 @@ class Quantizer:
             raise ModelError(
                 f"input {number} of those given is of {name!r}; the net's are: {', '.join(self.net.inputs)}"
             )
-        array = np.asarray(value, np.float32)
+        try:
+            array = np.asarray(value, np.float32)
+        except (ValueError, TypeError) as error:
+            raise ModelError(f"input {number} of those given is no array of numbers for {name!r}: {error}") from None
         wanted = self.net.blobs[name].shape
         if array.ndim != len(wanted) or array.shape[1:] != tuple(wanted[1:]):
             raise ModelError(f"input {number} of those given is {array.shape} for {name!r}, which is {tuple(wanted)}")

@@ -25,7 +25,7 @@ class Narrow:
     Attributes
     ----------
     layers
-        {layer: {name of a value: its Scale}, as that layer's part of the net reads values}: sums of products, what keeps numbers
+        {layer: {name of a value: its Scale}, as that layer's part of the net reads it}: sums of products, what keeps numbers
         between them, and sums that are done in the store of one.
     between
         {name of a value: its Scale}, of what only a plan never stores, because something follows in the store. Other programs
