@@ -356,13 +356,32 @@ def test_weights_and_slopes_that_are_not_finite_are_named():
     net.forward(x=np.ones((1, 4, 3, 3)))
     net.params["p"][0].data[1] = np.nan
     with pytest.raises(
-        LayerError, match="^Convolution layer 'c': the slopes of the activation behind it are not all finite"
+        LayerError, match=r"^Convolution layer 'c': the slopes of the activation behind it are not all finite"
     ):
         net.forward()
     net.params["p"][0].data[1] = 0
     net.params["c"][0].data[0] = np.inf
-    with pytest.raises(LayerError, match="^Convolution layer 'c': its weights are not all finite"):
+    with pytest.raises(LayerError, match=r"^Convolution layer 'c': its weights are not all finite"):
         net.forward()
+
+
+@pytest.mark.parametrize("count", [1, 3, 65])
+def test_means_and_maxima_of_another_number_of_channels_count_for_nothing(count):
+    """As a damaged file has them: factors of fewer channels were read beyond their end."""
+    text = inputs((2, 8)) + layer("a", "InnerProduct", "x", "inner_product_param { num_output: 64 }")
+    text += layer("r", "ReLU", "a", top="a") + layer("b", "InnerProduct", "a", "inner_product_param { num_output: 4 }")
+    net, rng = Net(parse_net(text), device="cpu"), np.random.default_rng(0)
+    random_weights(net, rng)
+    x, results = rng.standard_normal((2, 8)), []
+    ranges = {"x": [(-3.0, 3.0)], "a": [(-9.0, 9.0)], "r": [(0.0, 9.0)], "b": [(-9.0, 9.0)]}
+    plain = Quantization(ranges, {"a": LayerNote("int8"), "b": LayerNote("int8")})
+    odd = {"r": [[2.0] * count], "x": [[2.0] * count]}
+    for scales in (plain, replace(plain, maxima=odd), replace(plain, means=odd)):
+        net.quantize(scales)
+        results.append(net.forward(blobs=["a"], x=x))
+    for other in results[1:]:
+        for name, array in results[0].items():
+            np.testing.assert_array_equal(other[name], array)
 
 
 def test_two_inputs_of_another_batch():
@@ -428,8 +447,9 @@ def test_scales_of_another_net(made, tmp_path):
     "text",
     ["", "{", "[]", "{}", '{"format": 2}', '{"format": 1, "layers": {"a": {"kind": "int4"}}, "ranges": {}, "weights": {}}',
      '{"format": 1, "layers": {}, "ranges": {"a": [[1, 0]]}, "weights": {}, "fields": {}, "notes": {}}',
-     '{"format": 1, "layers": {}, "ranges": {"a": [[0, NaN]]}, "weights": {}, "fields": {}, "notes": {}}', "[" * 100_000],
-    ids=range(9),
+     '{"format": 1, "layers": {}, "ranges": {"a": [[0, NaN]]}, "weights": {}, "fields": {}, "notes": {}}',
+     '{"format": 1, "layers": {}, "ranges": {"a": [[-1e300, 1e300]]}, "weights": {}, "fields": {}, "notes": {}}', "[" * 100_000],
+    ids=range(10),
 )  # fmt: skip
 def test_broken_scales(made, tmp_path, text):
     model, _, net, _ = made
