@@ -189,8 +189,8 @@ class Cpu:
             if (level := levels.asked()) != self.level:
                 first, now = (each or "this CPU" for each in (self.level, level))
                 raise DeviceError(
-                    f"$BOXPRESSO_CPU asks for kernels of {now}, and this process has begun with those of {first}, which they do "
-                    "not fit: set it before the first net or operator"
+                    f"$BOXPRESSO_CPU asks for kernels of {now}, and this process has begun with those of {first}, which "
+                    "they do not fit: set it before the first net or operator"
                 )
             form = self.form(kernels), key[1]
             made = prebuilt_key(*form)
