@@ -35,7 +35,7 @@ from ..run.layers import Layers
 from ..run.runner import Runner, can_int8, wants_bf16
 from .batches import Batched, Numpy, assign, set_inputs
 from .count import Count
-from .fastest import measure
+from .fastest import measure, use
 from .gradients import Gradients
 from .memory import Memory
 from .weights import CopyReport, Weights, copy_weights, read_weights, save_weights, scales_of
@@ -529,6 +529,23 @@ class Net(Batched):
         assert isinstance(self._runner, Runner)
         self.precision_times = measure(self._runner, self._scales)
         self.quantization = self._scales if next(iter(self.precision_times)) == "int8" else None
+
+    @contextmanager
+    def _in_float32(self) -> Iterator[None]:
+        """While it lasts, the net runs in float32, whatever its precision is."""
+        runner, precision = self._runner, self._precision
+        if not isinstance(runner, Runner):
+            yield
+            return
+        narrow, bf16 = runner.narrow, runner.bf16
+        self._precision = "float32"  # nothing is measured
+        use(runner, "float32", None)
+        try:
+            yield
+        finally:
+            self._precision, runner.bf16 = precision, bf16
+            runner.use_int8(narrow)
+            runner.forget_plan()
 
     def _run_by(self, quantization: Quantization | None) -> None:
         """As `quantize`, of scales that are known to fit."""

@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 from boxpresso import Net
+from boxpresso.device import open_device
 from boxpresso.exports import export_onnx, onnx_model
 from boxpresso.graph.quantization import LayerNote, Quantization
+from boxpresso.layers.core.lowering import bf16_available
 from boxpresso.proto import parse_net
 from boxpresso.quantize import quantize
 
@@ -143,6 +145,29 @@ def test_a_file_is_written_for_a_net_in_8_bits_and_compared(tmp_path):
     written = export_onnx(narrow, tmp_path / "int8.onnx")
     assert written.differences is not None
     assert 1e-6 < written.differences[0].largest < 0.05
+
+
+ONE = """layer { name: "x" type: "Input" top: "x" input_param { shape { dim: 1 dim: 8 } } }
+layer { name: "f" type: "InnerProduct" bottom: "x" top: "f" inner_product_param { num_output: 4 weight_filler { type: "msra" } } }"""
+
+
+def test_a_file_of_torch_is_in_float32_and_compared_so(tmp_path):
+    pytest.importorskip("torch")
+    from boxpresso.exports import export_torch
+
+    net = Net(parse_net(ONE), device="cpu", seed=1)
+    net.quantize(Quantization({"x": [(-3.0, 3.0)], "f": [(-9.0, 9.0)]}, {"f": LayerNote("int8")}))
+    x = np.random.default_rng(0).uniform(-3, 3, (1, 8)).astype(np.float32)
+    before = net.forward(x=x)["f"]
+    assert export_torch(net, tmp_path / "net.pt2") < 1e-5
+    np.testing.assert_array_equal(net.forward(x=x)["f"], before)
+
+
+@pytest.mark.skipif(not bf16_available(open_device("cpu")), reason="this CPU does not multiply bfloat16")
+def test_the_file_of_a_net_in_bfloat16_is_in_float32_and_compared_so(tmp_path):
+    pytest.importorskip("onnxruntime")
+    net = Net(parse_net(ONE), device="cpu", seed=1, precision="bf16")
+    assert export_onnx(net, tmp_path / "net.onnx").differences[0].largest < 1e-5
 
 
 def test_a_layer_in_float_stays_so():
