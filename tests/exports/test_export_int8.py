@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -151,16 +152,17 @@ ONE = """layer { name: "x" type: "Input" top: "x" input_param { shape { dim: 1 d
 layer { name: "f" type: "InnerProduct" bottom: "x" top: "f" inner_product_param { num_output: 4 weight_filler { type: "msra" } } }"""
 
 
-def test_a_file_of_torch_is_in_float32_and_compared_so(tmp_path):
+def test_a_module_of_torch_is_in_float32_and_compared_so():
     pytest.importorskip("torch")
-    from boxpresso.exports import export_torch
+    from boxpresso.exports.torch.files import compared
+    from boxpresso.exports.torch.module import to_torch
 
     net = Net(parse_net(ONE), device="cpu", seed=1)
     net.quantize(Quantization({"x": [(-3.0, 3.0)], "f": [(-9.0, 9.0)]}, {"f": LayerNote("int8")}))
-    x = np.random.default_rng(0).uniform(-3, 3, (1, 8)).astype(np.float32)
-    before = net.forward(x=x)["f"]
-    assert export_torch(net, tmp_path / "net.pt2") < 1e-5
-    np.testing.assert_array_equal(net.forward(x=x)["f"], before)
+    x = {"x": np.random.default_rng(0).uniform(-3, 3, (1, 8)).astype(np.float32)}
+    before = net.forward(**x)["f"]
+    assert compared(net, SimpleNamespace(module=lambda: to_torch(net).eval()), x) < 1e-5
+    np.testing.assert_array_equal(net.forward(**x)["f"], before)
 
 
 @pytest.mark.skipif(not bf16_available(open_device("cpu")), reason="this CPU does not multiply bfloat16")
