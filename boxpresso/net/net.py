@@ -531,21 +531,24 @@ class Net(Batched):
         self.quantization = self._scales if next(iter(self.precision_times)) == "int8" else None
 
     @contextmanager
-    def _in_float32(self) -> Iterator[None]:
-        """While it lasts, the net runs in float32, whatever its precision is."""
+    def _as_written(self, float32: bool) -> Iterator[None]:
+        """While it lasts, the net runs as a file of it does: in float32, or else in 8 bits as `quantization` says. With
+        "fastest" nothing is measured meanwhile."""
         runner, precision = self._runner, self._precision
         if not isinstance(runner, Runner):
             yield
             return
-        narrow, bf16 = runner.narrow, runner.bf16
-        self._precision = "float32"  # nothing is measured
-        use(runner, "float32", None)
+        narrow, bf16, self._precision = runner.narrow, runner.bf16, None
+        if float32:
+            use(runner, "float32", None)
         try:
             yield
         finally:
-            self._precision, runner.bf16 = precision, bf16
-            runner.use_int8(narrow)
-            runner.forget_plan()
+            self._precision = precision
+            if float32:
+                runner.bf16 = bf16
+                runner.use_int8(narrow)
+                runner.forget_plan()
 
     def _run_by(self, quantization: Quantization | None) -> None:
         """As `quantize`, of scales that are known to fit."""

@@ -165,6 +165,14 @@ def test_a_module_of_torch_is_in_float32_and_compared_so():
     np.testing.assert_array_equal(net.forward(**x)["f"], before)
 
 
+def test_a_file_says_what_is_in_8_bits_before_the_fastest_is_measured(tmp_path):
+    pytest.importorskip("onnxruntime")
+    net = Net(parse_net(ONE), device="cpu", seed=1, precision="fastest")
+    net.quantize(Quantization({"x": [(-3.0, 3.0)], "f": [(-9.0, 9.0)]}, {"f": LayerNote("int8")}))
+    assert export_onnx(net, tmp_path / "net.onnx").differences[0].largest < 0.01
+    assert net.precision_times == {}
+
+
 @pytest.mark.skipif(not bf16_available(open_device("cpu")), reason="this CPU does not multiply bfloat16")
 def test_the_file_of_a_net_in_bfloat16_is_in_float32_and_compared_so(tmp_path):
     pytest.importorskip("onnxruntime")

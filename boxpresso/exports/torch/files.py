@@ -59,7 +59,7 @@ def export_torch(net: Net, path: FilePath, *, check: bool = True) -> float | Non
 
 def compared(net: Net, program: Any, inputs: dict[str, Any]) -> float:
     """The largest difference of the outputs."""
-    with fresh(net), net._in_float32():
+    with fresh(net), net._as_written(float32=True):
         wanted = net.forward(**inputs)
     with torch.no_grad():
         outputs = program.module()(*(torch.from_numpy(np.array(inputs[name])) for name in net.inputs))
