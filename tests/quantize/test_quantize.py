@@ -365,6 +365,21 @@ def test_weights_and_slopes_that_are_not_finite_are_named():
         net.forward()
 
 
+@pytest.mark.parametrize("edited", ["r", "w"])
+def test_scales_are_of_the_activations_too(edited, tmp_path):
+    """Numbers below 0 that an edited slope lets through lie outside what was measured."""
+    text = inputs((1, 8, 4, 4)) + layer("p", "Power", "x") + layer("w", "ReLU", "p")
+    text += layer("a", "Convolution", "w", field_of(8, 1, {})) + layer("r", "ReLU", "a", top="a")
+    text += layer("b", "Convolution", "a", field_of(8, 1, {}))
+    net, rng = Net(parse_net(text), device="cpu"), np.random.default_rng(0)
+    random_weights(net, rng)
+    scales = boxpresso.quantize(net, [{"x": rng.standard_normal((1, 8, 4, 4))}], speed=False, drop=1)
+    message = parse_net(text)
+    next(each for each in message.layer if each.name == edited).relu_param.negative_slope = 0.5
+    with pytest.raises(ModelError, match=f"ReLU layer '{edited}' has other fields than when the scales for 8 bits"):
+        Net(message, device="cpu").quantize(scales)
+
+
 @pytest.mark.parametrize("count", [1, 3, 65])
 def test_means_and_maxima_of_another_number_of_channels_count_for_nothing(count):
     """As a damaged file has them: factors of fewer channels were read beyond their end."""
