@@ -165,7 +165,7 @@ class Cpu:
         self.on_threads = 0
         self.memo: dict[Any, Any] = {}
         self.workers = 1 if forked() else threads()
-        levels.asked()  # a wrong $BOXPRESSO_CPU is told at once
+        self.level = levels.asked()  # a wrong $BOXPRESSO_CPU is told at once
         self.schedule = Schedule()
 
     def with_stream(self, fast_math: bool = False) -> Cpu:
@@ -179,9 +179,19 @@ class Cpu:
         return kernels.reproducible if self.reproducible and kernels is not WORKERS else kernels
 
     def build(self, kernels: KernelFile, real: DType) -> None:
-        """Takes a file of kernels for `real` from those that were compiled ahead or from the cache, or compiles it."""
+        """Takes a file of kernels for `real` from those that were compiled ahead or from the cache, or compiles it.
+
+        Raises DeviceError where $BOXPRESSO_CPU has changed since the first: kernels of one level may not take what those of
+        another have packed, or may have no instructions for it.
+        """
         key = kernels, REALS[np.dtype(real)]
         if key not in self.libraries:
+            if (level := levels.asked()) != self.level:
+                first, now = (each or "this CPU" for each in (self.level, level))
+                raise DeviceError(
+                    f"$BOXPRESSO_CPU asks for kernels of {now}, and this process has begun with those of {first}, which "
+                    "they do not fit: set it before the first net or operator"
+                )
             form = self.form(kernels), key[1]
             made = prebuilt_key(*form)
             library, suffix = prebuilt.find(made), prebuilt.suffix(made)

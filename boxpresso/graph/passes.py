@@ -259,8 +259,13 @@ def in_int8(
     means
         The mean of each channel of values, where biases are to be corrected by them.
     maxima
-        The largest number of each channel of values, where channels are to have steps of their own as far as readers can.
+        The largest number of each channel of values, where channels are to have steps of their own as far as readers can. Of
+        both, those of a value that has another number of channels now count for nothing.
     """
+
+    def fitting(numbers: Mapping[Value, tuple[float, ...]], source: Source) -> dict[Value, tuple[float, ...]]:
+        """Those of values that have as many channels."""
+        return {v: each for v, each in numbers.items() if (len(each),) == source.blobs[v[0]].shape[1:2]}
 
     def form_of(step: Step, source: Source) -> Lowering | None:
         """The lowering of a step in 8 bits, None where it has none or is not chosen."""
@@ -314,19 +319,21 @@ def in_int8(
             plan,
             steps=tuple(steps),
             layouts=layouts,
-            scales=scales(stored_ranges(plan, source), taken, groups, means, equalised(plan, source, forms)),
+            scales=scales(
+                stored_ranges(plan, source), taken, groups, fitting(means, source), equalised(plan, source, forms)
+            ),
         )
 
     def equalised(plan: Plan, source: Source, forms: Mapping[int, Lowering]) -> dict[Value, tuple[float, ...]]:
         """Factors of the channels of values that a ReLU in 8 bits ends, and that only sums of products read."""
         sums = {i for i, form in forms.items() if not form.keeps_numbers}
         other = {v for i, step in enumerate(plan.steps) for v in (step.reads[1:] if i in sums else step.reads)}
-        factors = {}
+        known, factors = fitting(maxima, source), {}
         for step in (plan.steps[i] for i in sums if len(plan.steps[i].reads) == 1):
             (value,) = step.writes
             after = None if step.activation is None else source.layers[step.activation].fuse()
-            if value in maxima and value not in other and isinstance(after, Activation) and after.kind == "RELU":
-                factors[value] = channel_factors(maxima[value], ranges[value][1])
+            if value in known and value not in other and isinstance(after, Activation) and after.kind == "RELU":
+                factors[value] = channel_factors(known[value], ranges[value][1])
         return factors
 
     return choose

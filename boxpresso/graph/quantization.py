@@ -21,6 +21,7 @@ from .passes import in_int8
 MARK = "boxpresso quantize"  # the layer of a .caffemodel, without blobs, whose type is the JSON of a Quantization
 FORMAT = 1
 INT8, FLOAT32 = "int8", "float32"
+MOST = float(np.finfo(np.float32).max)
 Range = tuple[float, float]
 # Fields of a layer that decide neither what it computes nor from what.
 OTHER = ("name", "bottom", "top", "param", "blobs", "include", "exclude", "phase", "loss_weight", "propagate_down")
@@ -191,9 +192,9 @@ def kind(word: str) -> str:
 
 
 def interval(low: Any, high: Any) -> Range:
-    """A range. Raises ValueError where it is none."""
+    """A range. Raises ValueError where it is none of numbers in float32."""
     low, high = float(low), float(high)
-    if not (math.isfinite(low) and math.isfinite(high) and low <= high):
+    if not -MOST <= low <= high <= MOST:
         raise ValueError(f"no range: from {low} to {high}")
     return low, high
 

@@ -35,10 +35,10 @@ from ..run.layers import Layers
 from ..run.runner import Runner, can_int8, wants_bf16
 from .batches import Batched, Numpy, assign, set_inputs
 from .count import Count
-from .fastest import measure
+from .fastest import measure, use
 from .gradients import Gradients
 from .memory import Memory
-from .weights import CopyReport, copy_weights, read_weights, save_weights, scales_of
+from .weights import CopyReport, Weights, copy_weights, read_weights, save_weights, scales_of
 
 
 class Net(Batched):
@@ -49,7 +49,7 @@ class Net(Batched):
     model
         The path of a prototxt, or a NetParameter.
     weights
-        A .caffemodel or .h5 path, or several, copied in order.
+        A .caffemodel or .h5 path, or several, copied in order; scales for 8 bits are those of the last.
     phase, level, stages
         They choose layers by their include and exclude rules; phase is "TEST" or "TRAIN".
     device
@@ -171,7 +171,10 @@ class Net(Batched):
         build_all(self.device, self._make_runner(planned, optimize, fast_math, bf16, lazy), self.dtype)
         if self.sources and not lazy:
             self.sources.fill(self.blobs, self.seed if seed is not None else 0)
-        for path in [weights] if isinstance(weights, (str, os.PathLike)) else weights or ():
+        paths = [weights] if isinstance(weights, (str, os.PathLike)) else list(weights or ())
+        for path in paths[:-1]:
+            self._copy(path)
+        for path in paths[-1:]:
             self.copy_from(path)
 
     def _read(
@@ -482,10 +485,15 @@ class Net(Batched):
             When the file holds no weights, or a blob of another shape than the net's; when it holds scales for 8 bits
             (`boxpresso quantize`) that are not of this net and these weights, by the name of the layer.
         """
-        weights = read_weights(path)
-        self.copied.append(copy_weights(weights, self.layers))
+        weights = self._copy(path)
         self.quantize(scales_of(weights), weights.path)
         return self.copied[-1]
+
+    def _copy(self, path: FilePath) -> Weights:
+        """Copies the weights of a file, and none of its scales."""
+        weights = read_weights(path)
+        self.copied.append(copy_weights(weights, self.layers))
+        return weights
 
     def quantize(self, quantization: Quantization | None, path: str = "") -> None:
         """Runs the net in 8 bits by some scales, where it can and `precision` allows it; None: in float.
@@ -521,6 +529,26 @@ class Net(Batched):
         assert isinstance(self._runner, Runner)
         self.precision_times = measure(self._runner, self._scales)
         self.quantization = self._scales if next(iter(self.precision_times)) == "int8" else None
+
+    @contextmanager
+    def _as_written(self, float32: bool) -> Iterator[None]:
+        """While it lasts, the net runs as a file of it does: in float32, or else in 8 bits as `quantization` says. With
+        "fastest" nothing is measured meanwhile."""
+        runner, precision = self._runner, self._precision
+        if not isinstance(runner, Runner):
+            yield
+            return
+        narrow, bf16, self._precision = runner.narrow, runner.bf16, None
+        if float32:
+            use(runner, "float32", None)
+        try:
+            yield
+        finally:
+            self._precision = precision
+            if float32:
+                runner.bf16 = bf16
+                runner.use_int8(narrow)
+                runner.forget_plan()
 
     def _run_by(self, quantization: Quantization | None) -> None:
         """As `quantize`, of scales that are known to fit."""
@@ -628,7 +656,7 @@ class Net(Batched):
             {**self._made, "anchors": self.anchors},
             weights,
             inputs,
-            self.quantization,
+            self._scales,
         )
 
     def __copy__(self) -> Net:

@@ -130,10 +130,13 @@ def numbers(net: Net, inputs: Mapping[str, Numpy], names: Iterable[str]) -> dict
 
 
 def distance(reference: Sequence[Mapping[str, Numpy]], outputs: Sequence[Mapping[str, Numpy]]) -> float:
-    """The largest, over the blobs, of the distance between all their numbers over the length of the reference's.
+    """The largest, over the blobs, of the distance between all their numbers over the length of the reference's; infinite where
+    one of the others is NaN.
 
     >>> distance([{"a": np.array([3.0, 4.0])}], [{"a": np.array([3.0, 4.5])}])
     0.1
+    >>> distance([{"a": np.array([3.0, 4.0])}], [{"a": np.array([3.0, np.nan])}])
+    inf
     """
     worst = 0.0
     for name in reference[0] if reference else ():
@@ -142,5 +145,7 @@ def distance(reference: Sequence[Mapping[str, Numpy]], outputs: Sequence[Mapping
             return 1.0
         size = sum(float((a * a).sum()) for a, _ in pairs)
         off = sum(float(((a - b) ** 2).sum()) for a, b in pairs)
+        if np.isnan(off):  # max passes over it
+            return float("inf")
         worst = max(worst, float(np.sqrt(off / size)) if size else float(off > 0))
     return worst

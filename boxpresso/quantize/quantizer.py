@@ -19,6 +19,7 @@ from ..detection import Detector, UnrecognisedError
 from ..graph.graph import INT8 as BYTES
 from ..graph.quantization import INT8, MARK, LayerNote, Quantization, Range, fields_of, weights_of
 from ..image import ImageLike
+from ..layers.core import Trait
 from ..net import Net
 from ..net.weights import save_weights
 from ..proto.errors import BoxpressoWarning, ModelError
@@ -202,6 +203,7 @@ class Quantizer:
         self.drop = DROP["boxes" if self.boxes else "numbers"] if drop is None else drop
         self.names = compared(self.float)
         self.numbers: list[dict[str, Numpy]] = []
+        self.deciding: set[str] = set()  # layers of whose fields the ranges in 8 bits are
 
     def twin(self, net: Net, precision: str | None, **options: Any) -> Net:
         """Another net like it, of the same weights."""
@@ -246,7 +248,10 @@ class Quantizer:
             raise ModelError(
                 f"input {number} of those given is of {name!r}; the net's are: {', '.join(self.net.inputs)}"
             )
-        array = np.asarray(value, np.float32)
+        try:
+            array = np.asarray(value, np.float32)
+        except (ValueError, TypeError) as error:
+            raise ModelError(f"input {number} of those given is no array of numbers for {name!r}: {error}") from None
         wanted = self.net.blobs[name].shape
         if array.ndim != len(wanted) or array.shape[1:] != tuple(wanted[1:]):
             raise ModelError(f"input {number} of those given is {array.shape} for {name!r}, which is {tuple(wanted)}")
@@ -275,7 +280,7 @@ class Quantizer:
         scales = Quantization(
             {name: ranges for name, ranges in measured.ranges.items() if ranges}, {name: LayerNote(INT8) for name in able},
             {layer.name: weights_of(layer) for layer in self.net.layers if layer.blobs},
-            {layer.name: fields_of(layer) for layer in self.net.layers if layer.name in able},
+            {layer.name: fields_of(layer) for layer in self.net.layers if layer.name in self.deciding},
         )  # fmt: skip
         self.numbers = [numbers(self.float, each, self.names) for each in self.inputs]
         reasons = dict.fromkeys(float32, "asked for")
@@ -306,13 +311,18 @@ class Quantizer:
                 )  # fmt: skip
 
     def able(self, ranges: Mapping[str, Any]) -> list[str]:
-        """The layers that have a form in 8 bits."""
+        """The layers that have a form in 8 bits; sets `deciding`."""
         every = Quantization(ranges, {layer.name: LayerNote(INT8) for layer in self.net.layers})
         runner = self.int8._runner
         assert runner is not None
         runner.use_int8(every.narrow(runner.source))
         steps = [step for plan in runner.optimised() for step in plan.steps]
         runner.use_int8(None)
+        narrow = [step for step in steps if step.lowering is not None and step.lowering.takes == BYTES]
+        reads = {value for step in narrow for value in step.reads}
+        near = [step for step in steps if reads.intersection(step.writes)]
+        near = [step for step in near if Trait.ELEMENTWISE in self.net.layers[step.layer].traits]
+        self.deciding = {self.net.layers[i].name for step in (*narrow, *near) for i in step.layers}
         return [
             self.net.layers[step.layer].name for step in steps
             if step.lowering is not None and step.lowering.takes == BYTES and not step.lowering.keeps_numbers

@@ -187,8 +187,7 @@ def measure_values(
         for name, value in values.items():
             net.blobs[name].data[...] = value
         for i, layer in enumerate(net.layers):
-            if net.names[i][0]:
-                net.forward_layer(i)
+            net.forward_layer(i)  # one without bottoms too: a Parameter's top has nothing before
             if Trait.CHOOSES_ROWS in layer.traits or isinstance(layer.lower(net.bottoms[i], net.tops[i]), Same):
                 continue  # rows of detections or regions are never in 8 bits
             tops = histograms.setdefault(layer.name, [Histogram() for _ in net.tops[i]])

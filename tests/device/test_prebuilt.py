@@ -158,6 +158,18 @@ def test_what_is_asked_for(x86, monkeypatch):
         host.Cpu()
 
 
+def test_a_level_is_asked_for_once_in_a_process(x86, monkeypatch):
+    """Kernels of v3 found what those of v4-bf16 had rounded to 16 bits, and did nothing with it."""
+    has(monkeypatch, *ZEN4)
+    monkeypatch.setenv("BOXPRESSO_CPU", "native")
+    cpu = host.Cpu()
+    monkeypatch.setenv("BOXPRESSO_CPU", "v2")
+    with pytest.raises(
+        DeviceError, match=r"asks for kernels of v2, .* has begun with those of this CPU, .*before the first"
+    ):
+        cpu.build(ReLU.kernels, np.float32)
+
+
 def test_an_arm_whose_emulator_lists_another_cpu(monkeypatch):
     """As qemu-user does, and so containers for ARM on an x86-64."""
     monkeypatch.setattr(levels, "machine", lambda: "aarch64")

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from boxpresso import Net
+from boxpresso.device import open_device
 from boxpresso.exports import export_onnx, onnx_model
 from boxpresso.graph.quantization import LayerNote, Quantization
+from boxpresso.layers.core.lowering import bf16_available
 from boxpresso.proto import parse_net
 from boxpresso.quantize import quantize
 
@@ -145,6 +148,38 @@ def test_a_file_is_written_for_a_net_in_8_bits_and_compared(tmp_path):
     assert 1e-6 < written.differences[0].largest < 0.05
 
 
+ONE = """layer { name: "x" type: "Input" top: "x" input_param { shape { dim: 1 dim: 8 } } }
+layer { name: "f" type: "InnerProduct" bottom: "x" top: "f" inner_product_param { num_output: 4 weight_filler { type: "msra" } } }"""
+
+
+def test_a_module_of_torch_is_in_float32_and_compared_so():
+    pytest.importorskip("torch")
+    from boxpresso.exports.torch.files import compared
+    from boxpresso.exports.torch.module import to_torch
+
+    net = Net(parse_net(ONE), device="cpu", seed=1)
+    net.quantize(Quantization({"x": [(-3.0, 3.0)], "f": [(-9.0, 9.0)]}, {"f": LayerNote("int8")}))
+    x = {"x": np.random.default_rng(0).uniform(-3, 3, (1, 8)).astype(np.float32)}
+    before = net.forward(**x)["f"]
+    assert compared(net, SimpleNamespace(module=lambda: to_torch(net).eval()), x) < 1e-5
+    np.testing.assert_array_equal(net.forward(**x)["f"], before)
+
+
+def test_a_file_says_what_is_in_8_bits_before_the_fastest_is_measured(tmp_path):
+    pytest.importorskip("onnxruntime")
+    net = Net(parse_net(ONE), device="cpu", seed=1, precision="fastest")
+    net.quantize(Quantization({"x": [(-3.0, 3.0)], "f": [(-9.0, 9.0)]}, {"f": LayerNote("int8")}))
+    assert export_onnx(net, tmp_path / "net.onnx").differences[0].largest < 0.01
+    assert net.precision_times == {}
+
+
+@pytest.mark.skipif(not bf16_available(open_device("cpu")), reason="this CPU does not multiply bfloat16")
+def test_the_file_of_a_net_in_bfloat16_is_in_float32_and_compared_so(tmp_path):
+    pytest.importorskip("onnxruntime")
+    net = Net(parse_net(ONE), device="cpu", seed=1, precision="bf16")
+    assert export_onnx(net, tmp_path / "net.onnx").differences[0].largest < 1e-5
+
+
 def test_a_layer_in_float_stays_so():
     _, narrow, _ = made()
     scales = narrow.quantization
@@ -157,3 +192,46 @@ def test_a_layer_in_float_stays_so():
     assert plain == [(8, 16, 1, 1)]
     narrow.quantize(None)
     assert "QuantizeLinear" not in {node.op_type for node in onnx_model(narrow).graph.node}
+
+
+# What a choice of regions cuts in two parts: both read a, the first one in 8 bits, the second one as floats or in 8 bits.
+PARTS = """
+layer { name: "x" type: "Input" top: "x" input_param { shape { dim: 1 dim: 3 dim: 32 dim: 32 } } }
+layer { name: "im_info" type: "Input" top: "im_info" input_param { shape { dim: 1 dim: 3 } } }
+layer { name: "a" type: "Convolution" bottom: "x" top: "a"
+        convolution_param { num_output: 16 kernel_size: 3 pad: 1 stride: 4 weight_filler { type: "msra" } } }
+layer { name: "ra" type: "ReLU" bottom: "a" top: "a" }
+layer { name: "scores" type: "Convolution" bottom: "a" top: "scores"
+        convolution_param { num_output: 18 kernel_size: 1 weight_filler { type: "msra" } } }
+layer { name: "shifts" type: "Convolution" bottom: "a" top: "shifts"
+        convolution_param { num_output: 36 kernel_size: 1 weight_filler { type: "msra" } } }
+layer { name: "rois" type: "Proposal" bottom: "scores" bottom: "shifts" bottom: "im_info" top: "rois"
+        proposal_param { feat_stride: 4 base_size: 8 min_size: 2 ratio: 0.5 ratio: 1 ratio: 2 scale: 1 scale: 2 scale: 4
+                         pre_nms_topn: 100 post_nms_topn: 10 nms_thresh: 0.7 } }
+layer { name: "pool" type: "ROIPooling" bottom: "a" bottom: "rois" top: "pool"
+        roi_pooling_param { pooled_h: 2 pooled_w: 2 spatial_scale: 0.25 } }
+layer { name: "b" type: "Convolution" bottom: "a" top: "b"
+        convolution_param { num_output: 8 kernel_size: 1 weight_filler { type: "msra" } } }
+"""
+
+
+@pytest.mark.parametrize("outputs", [["pool", "b"], ["a"]])
+def test_channels_with_steps_of_their_own_are_whole_for_floats_outputs_and_later_parts(outputs):
+    ort = pytest.importorskip("onnxruntime")
+    rng = np.random.default_rng(1)
+    net = Net(parse_net(PARTS), device="cpu", seed=1)
+    net.params["a"][0].data[...] *= np.geomspace(0.02, 1, 16).reshape(-1, 1, 1, 1)
+    x = {"x": rng.standard_normal((1, 3, 32, 32)).astype(np.float32), "im_info": np.array([[32, 32, 1]], np.float32)}
+    exact = net.forward(blobs=["a", "b", "scores", "shifts"], **x)
+    ranges = {name: [(float(value.min()), float(value.max()))] for name, value in {**exact, **x}.items()}
+    ranges["ra"] = [(0.0, ranges["a"][0][1])]
+    notes = {name: LayerNote("int8") for name in ("a", "b", "scores", "shifts")}
+    net.quantize(Quantization(ranges, notes, maxima={"ra": [exact["a"].max((0, 2, 3)).tolist()]}))
+    net.forward(**x)
+    assert any(scale.factors for part in net._runner.parts for scale in part.plan.scales.values())
+    model = onnx_model(net, outputs=outputs).SerializeToString()
+    session = ort.InferenceSession(model, providers=["CPUExecutionProvider"])
+    given = {each.name: x[each.name] for each in session.get_inputs()}
+    for name, theirs in zip(outputs, session.run(outputs, given)):
+        ours = net.forward(blobs=[name], **x)[name]
+        assert np.abs(theirs - ours).max() < 0.02 * np.abs(ours).max(), name

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import pytest
 
@@ -77,6 +79,18 @@ def test_other_scales_are_measured_again_and_without_them_8_bits_are_not(clock):
     net.forward(x=X)
     assert "int8" not in net.precision_times
     assert net.quantization is None
+
+
+def test_a_copy_knows_the_scales_that_lost(clock):
+    clock["int8"] = 0.05
+    net = Net(parse_net(TEXT), device="cpu", seed=1, precision="fastest")
+    net.quantize(SCALES)
+    net.forward(x=X)
+    assert net.quantization is None
+    clock["int8"] = 0.001
+    again = copy.deepcopy(net)
+    again.forward(x=X)
+    assert next(iter(again.precision_times)) == "int8"
 
 
 def test_layers_that_run_once_a_forward_are_not_run_more_often(clock, tmp_path):

@@ -21,7 +21,7 @@ from boxpresso.evaluation import evaluate
 from boxpresso.graph.quantization import FORMAT, MARK, LayerNote, Quantization
 from boxpresso.net.weights import read_weights, save_weights
 from boxpresso.proto import parse_net
-from boxpresso.proto.errors import BoxpressoWarning, DeviceError
+from boxpresso.proto.errors import BoxpressoWarning, DeviceError, LayerError
 from boxpresso.quantize.accuracy import compared
 from boxpresso.quantize.quantizer import Quantizer
 from boxpresso.quantize.ranges import Histogram, measure_values
@@ -299,6 +299,7 @@ def test_what_cannot_be_quantised(made, tmp_path):
         ({"x": xs[0][:, :2]}, r"\(1, 2, 24, 20\) for 'x'"),
         ({"x": xs[0][:0]}, r"\(0, 3, 24, 20\) for 'x': it has no numbers"),
         ({}, "input 1 of those given lacks 'x'"),
+        ({"x": "face"}, "input 1 of those given is no array of numbers for 'x'"),
     ):
         with pytest.raises(ModelError, match=message):
             boxpresso.quantize(net, [feed])
@@ -318,6 +319,84 @@ def test_what_cannot_be_quantised(made, tmp_path):
     )
     with pytest.raises(ModelError, match="two layers are called 'r'"):
         boxpresso.quantize(twice, [{"x": np.ones((1, 2, 3, 3))}])
+
+
+def test_what_becomes_nan_in_8_bits_alone_is_not_borne():
+    """A square root of what lies just above 0."""
+    text = inputs((1, 8, 4, 4)) + layer("c", "Convolution", "x", field_of(8, 1, {}))
+    text += layer("s", "Power", "c", "power_param { power: 0.5 shift: 1e-5 }")
+    net = Net(parse_net(text), device="cpu")
+    net.params["c"][0].data[...] = np.eye(8)[:, :, None, None]
+    x = np.random.default_rng(0).uniform(-1, 1, (1, 8, 4, 4))
+    x[0, :, 0] = 0.1
+    net.params["c"][1].data[...] = bias = 1.0
+    x[0, 0, 0, 0] = -bias  # the least number, where 8 bits give some 1e-3 less
+    scales = boxpresso.quantize(net, [{"x": x}], speed=False)
+    assert np.isfinite(net.forward(x=x)["s"]).all()
+    net.quantize(scales)
+    assert np.isfinite(net.forward(x=x)["s"]).all()
+
+
+def test_the_range_of_a_parameter_that_is_a_top():
+    text = inputs((1, 4, 3, 3)) + layer("c", "Convolution", "x", field_of(4, 1, {}))
+    text += (
+        """layer { name: "p" type: "Parameter" top: "p" parameter_param { shape { dim: 1 dim: 4 dim: 3 dim: 3 } } }"""
+    )
+    net = Net(parse_net(text + layer("e", "Eltwise", "c p")), device="cpu")
+    net.params["c"][0].data[...] = 1
+    net.params["p"][0].data[...] = -7
+    feed = {"x": np.ones((1, 4, 3, 3))}
+    assert boxpresso.quantize(net, [feed], speed=False, drop=1).ranges["p"] == [(-7.0, 0.0)]
+
+
+def test_weights_and_slopes_that_are_not_finite_are_named():
+    text = inputs((1, 4, 3, 3)) + layer("c", "Convolution", "x", field_of(4, 1, {})) + layer("p", "PReLU", "c", top="c")
+    net = Net(parse_net(text), device="cpu")
+    net.quantize(Quantization({"x": [(-1.0, 1.0)], "c": [(-1.0, 1.0)], "p": [(-1.0, 1.0)]}, {"c": LayerNote("int8")}))
+    net.forward(x=np.ones((1, 4, 3, 3)))
+    net.params["p"][0].data[1] = np.nan
+    with pytest.raises(
+        LayerError, match=r"^Convolution layer 'c': the slopes of the activation behind it are not all finite"
+    ):
+        net.forward()
+    net.params["p"][0].data[1] = 0
+    net.params["c"][0].data[0] = np.inf
+    with pytest.raises(LayerError, match=r"^Convolution layer 'c': its weights are not all finite"):
+        net.forward()
+
+
+@pytest.mark.parametrize("edited", ["r", "w"])
+def test_scales_are_of_the_activations_too(edited, tmp_path):
+    """Numbers below 0 that an edited slope lets through lie outside what was measured."""
+    text = inputs((1, 8, 4, 4)) + layer("p", "Power", "x") + layer("w", "ReLU", "p")
+    text += layer("a", "Convolution", "w", field_of(8, 1, {})) + layer("r", "ReLU", "a", top="a")
+    text += layer("b", "Convolution", "a", field_of(8, 1, {}))
+    net, rng = Net(parse_net(text), device="cpu"), np.random.default_rng(0)
+    random_weights(net, rng)
+    scales = boxpresso.quantize(net, [{"x": rng.standard_normal((1, 8, 4, 4))}], speed=False, drop=1)
+    message = parse_net(text)
+    next(each for each in message.layer if each.name == edited).relu_param.negative_slope = 0.5
+    with pytest.raises(ModelError, match=f"ReLU layer '{edited}' has other fields than when the scales for 8 bits"):
+        Net(message, device="cpu").quantize(scales)
+
+
+@pytest.mark.parametrize("count", [1, 3, 65])
+def test_means_and_maxima_of_another_number_of_channels_count_for_nothing(count):
+    """As a damaged file has them: factors of fewer channels were read beyond their end."""
+    text = inputs((2, 8)) + layer("a", "InnerProduct", "x", "inner_product_param { num_output: 64 }")
+    text += layer("r", "ReLU", "a", top="a") + layer("b", "InnerProduct", "a", "inner_product_param { num_output: 4 }")
+    net, rng = Net(parse_net(text), device="cpu"), np.random.default_rng(0)
+    random_weights(net, rng)
+    x, results = rng.standard_normal((2, 8)), []
+    ranges = {"x": [(-3.0, 3.0)], "a": [(-9.0, 9.0)], "r": [(0.0, 9.0)], "b": [(-9.0, 9.0)]}
+    plain = Quantization(ranges, {"a": LayerNote("int8"), "b": LayerNote("int8")})
+    odd = {"r": [[2.0] * count], "x": [[2.0] * count]}
+    for scales in (plain, replace(plain, maxima=odd), replace(plain, means=odd)):
+        net.quantize(scales)
+        results.append(net.forward(blobs=["a"], x=x))
+    for other in results[1:]:
+        for name, array in results[0].items():
+            np.testing.assert_array_equal(other[name], array)
 
 
 def test_two_inputs_of_another_batch():
@@ -383,8 +462,9 @@ def test_scales_of_another_net(made, tmp_path):
     "text",
     ["", "{", "[]", "{}", '{"format": 2}', '{"format": 1, "layers": {"a": {"kind": "int4"}}, "ranges": {}, "weights": {}}',
      '{"format": 1, "layers": {}, "ranges": {"a": [[1, 0]]}, "weights": {}, "fields": {}, "notes": {}}',
-     '{"format": 1, "layers": {}, "ranges": {"a": [[0, NaN]]}, "weights": {}, "fields": {}, "notes": {}}', "[" * 100_000],
-    ids=range(9),
+     '{"format": 1, "layers": {}, "ranges": {"a": [[0, NaN]]}, "weights": {}, "fields": {}, "notes": {}}',
+     '{"format": 1, "layers": {}, "ranges": {"a": [[-1e300, 1e300]]}, "weights": {}, "fields": {}, "notes": {}}', "[" * 100_000],
+    ids=range(10),
 )  # fmt: skip
 def test_broken_scales(made, tmp_path, text):
     model, _, net, _ = made
@@ -407,6 +487,7 @@ def test_precision(made, tmp_path):
     boxpresso.quantize.save(net, quantised(made), out)
     narrow = Net(str(model), out, device="cpu", precision="int8")
     assert narrow.quantization is not None
+    assert Net(str(model), [weights, out], device="cpu", precision="int8").quantization is not None
     again = Net(str(model), out, device="cpu")
     again.copy_from(weights)  # of a file without scales: they are not for what is there now
     assert again.quantization is None

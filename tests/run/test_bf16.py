@@ -271,6 +271,21 @@ def test_pooling_scale_sums_slopes_and_concatenation(channels):
     np.testing.assert_array_equal(seen[:, channels:], most)
 
 
+def test_a_window_that_lies_outside_is_finite():
+    """-FLT_MAX is rounded to -infinity, of which a convolution makes NaN for all its maps."""
+    net = made(
+        data(1, 4, 4, 6) + copy("i", "data", 4) + layer("m", "Pooling", "i", text="pooling_param { kernel_size: 1 stride: 2 }")
+        + copy("o", "m", 4)
+    )  # fmt: skip
+    identity(net, "i", "o")
+    x = rounded(np.random.default_rng(7).standard_normal((1, 4, 4, 6)))
+    seen = net.forward(data=x)["o"]
+    assert kernels(net).count("pool_bf16") == 1
+    np.testing.assert_array_equal(seen[:, :, :2, :3], x[:, :, ::2, ::2])
+    outside = np.concatenate([seen[:, :, 2].ravel(), seen[:, :, :, 3].ravel()])
+    np.testing.assert_allclose(outside, -np.finfo(np.float32).max, rtol=ULP)
+
+
 @pytest.mark.parametrize("channels", [7, 32])
 def test_inner_products(channels):
     """Over all places of a map, and over rows."""

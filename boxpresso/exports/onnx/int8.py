@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -23,37 +24,56 @@ class Narrow:
 
     Attributes
     ----------
-    scales
-        {name of a value: its Scale}, of what layers in 8 bits read.
     layers
-        Those layers: sums of products, what keeps numbers between them, and sums that are done in the store of one.
+        {layer: {name of a value: its Scale}, as that layer's part of the net reads it}: sums of products, what keeps numbers
+        between them, and sums that are done in the store of one.
     between
         {name of a value: its Scale}, of what only a plan never stores, because something follows in the store. Other programs
         store it, and do so in 8 bits where it has a scale.
     factors
-        {layer: those of the channels of the value that it ends in}: the file's value is that value over its factors.
+        {name of a value: those of its channels}: the file's value is that value over them. One that is not here is as it is.
+    within
+        {name of a value: the activation that stands in one step of the plan with what writes it}, which takes the file's value.
     """
 
-    scales: dict[str, Scale] = field(default_factory=dict)
-    layers: list[Layer] = field(default_factory=list)
+    layers: dict[Layer, Mapping[str, Scale]] = field(default_factory=dict)
     between: dict[str, Scale] = field(default_factory=dict)
     factors: dict[str, tuple[float, ...]] = field(default_factory=dict)
+    within: dict[str, Layer] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.bytes: dict[str, str] = {}  # by a value's name: what it is called in 8 bits
+        self.bytes: dict[tuple[str, Scale], str] = {}  # what a value is called in 8 bits
+        self.whole: dict[tuple[str, tuple[float, ...]], str] = {}  # what a value over other factors is called
 
     def has(self, step: Operation) -> bool:
         """Whether it runs in 8 bits."""
-        return any(step.layer is layer for layer in self.layers)
+        return step.layer in self.layers
 
-    def read(self, graph: OnnxGraph, name: str, value: str) -> str:
-        """A value as a layer in 8 bits reads it."""
-        if name not in self.scales:
+    def scale(self, step: Operation, name: str) -> Scale | None:
+        """By which a step reads a value in 8 bits; None where it reads floats."""
+        return self.layers.get(step.layer, {}).get(name)
+
+    def read(self, graph: OnnxGraph, step: Operation, name: str, value: str, axes: int) -> str:
+        """A value of so many axes as a step reads it."""
+        if self.within.get(name) is step.layer:
             return value
-        scale = self.scales[name]
-        if name not in self.bytes:
-            self.bytes[name] = quantised(graph, value, scale)
-        return dequantised(graph, self.bytes[name], scale)
+        scale = self.scale(step, name)
+        value = self.over(graph, name, value, axes, scale.factors if scale else ())
+        if scale is None:
+            return value
+        if (name, scale) not in self.bytes:
+            self.bytes[name, scale] = quantised(graph, value, scale)
+        return dequantised(graph, self.bytes[name, scale], scale)
+
+    def over(self, graph: OnnxGraph, name: str, value: str, axes: int, factors: tuple[float, ...] = ()) -> str:
+        """A value over some factors of its channels, or over none."""
+        own = self.factors.get(name, ())
+        if own == factors:
+            return value
+        if (name, factors) not in self.whole:
+            shares = np.array(own or 1.0) / np.array(factors or 1.0)
+            self.whole[name, factors] = graph.op("Mul", value, graph.const(shares.reshape(-1, *[1] * (axes - 2))))
+        return self.whole[name, factors]
 
     def stored(self, graph: OnnxGraph, name: str, value: str) -> str:
         """A value as other programs are to store it."""
@@ -64,12 +84,12 @@ class Narrow:
 
     def filters(self, step: Operation) -> Filters | None:
         """The weights of a step in 8 bits, (filters, terms); None of one without, or in float."""
-        if not step.params or not self.has(step) or step.inputs[0] not in self.scales:
+        if not step.params or (scale := self.scale(step, step.inputs[0])) is None:
             return None
         weights = step.params[0].T if getattr(step.layer, "transpose", False) else step.params[0]
         bias = step.params[1].reshape(-1) if len(step.params) > 1 else None
-        filters = Filters(weights, bias, self.scales[step.inputs[0]])
-        if factors := self.factors.get(step.layer.name):
+        filters = Filters(weights, bias, scale)
+        if factors := self.factors.get(step.outputs[0]):
             filters.steps = filters.steps / np.array(factors)
         return filters
 
@@ -94,28 +114,38 @@ def narrowed(net: Net, steps: Operations) -> Narrow:
     runner, quantization = net._runner, net.quantization
     if runner is None or quantization is None:
         return Narrow()
-    scales: dict[Value, Scale] = {}
     result = Narrow()
     writers = {steps.values[name]: step for step in steps.steps for name in step.outputs}
-    names = {value: name for name, value in steps.values.items()}
-    for plan in runner.optimised():
-        scales.update(plan.scales)
+    plans = runner.optimised()
+    same = {value: root for plan in plans for i, root in plan.dropped.items() for value in runner.writes[i]}
+
+    def root_of(value: Value) -> Value:  # a part of the net may read the top of a Split of an earlier one
+        return root_of(same[value]) if value in same else value
+
+    for plan in plans:
+        by_root = {root_of(value): scale for value, scale in plan.scales.items()}
+        scales = {name: by_root[root_of(value)] for name, value in steps.values.items() if root_of(value) in by_root}
         for step in plan.steps:
+            if plan.layouts.get(step.writes[0]) == INT8:  # as a Concat
+                result.layers[net.layers[step.layer]] = scales
             if step.lowering is None or not step.reads or step.lowering.takes != INT8:
                 continue
-            result.layers += [net.layers[i] for i in (step.layer, step.added) if i is not None]
-            if (scale := plan.scales.get(step.writes[0])) is not None and scale.factors:
-                result.factors[net.layers[step.layer].name] = scale.factors
+            result.layers.update((net.layers[i], scales) for i in (step.layer, step.added) if i is not None)
             own = next((each for each in writers.values() if each.layer is net.layers[step.layer]), None)
+            last = writers.get(step.writes[0])
+            if own is None:
+                continue
             follows = None if step.activation is None else net.layers[step.activation].fuse()
             apart = isinstance(follows, Activation) and follows.kind not in KEPT_TOGETHER
-            if own is not None and (step.added is not None or apart):
+            if step.added is not None or apart:
                 ranges = quantization.ranges.get(own.layers[-1])
                 if ranges:
                     result.between[own.outputs[0]] = Scale.of(*ranges[0])
-    joins = {
-        step.layer for plan in runner.optimised() for step in plan.steps if plan.layouts.get(step.writes[0]) == INT8
-    }
-    result.layers += [net.layers[i] for i in joins]
-    result.scales = {names[value]: scale for value, scale in scales.items() if value in names}
+            scale = plan.scales.get(step.writes[0])
+            whole = own.layers == [
+                net.layers[i].name for i in (step.layer, *step.affine)
+            ]  # nothing lies between the two
+            if scale is not None and scale.factors and whole and last is not None and last.inputs == own.outputs:
+                result.factors.update(dict.fromkeys((*own.outputs, *last.outputs), scale.factors))
+                result.within[own.outputs[0]] = last.layer
     return result

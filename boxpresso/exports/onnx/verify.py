@@ -242,9 +242,9 @@ def of_name(outputs: Arrays, name: str, net: Net) -> Numpy:
 
 
 def forward(net: Net, inputs: Mapping[str, Numpy], outputs: Sequence[str] | None) -> Arrays:
-    """The blobs `outputs` of a forward pass, None for the outputs of the net."""
+    """The blobs `outputs` of a forward pass, None for those of the net; in float32 but for a net in 8 bits, as its file."""
     names = list(net.outputs if outputs is None else outputs)
-    with fresh(net):
+    with fresh(net), net._as_written(float32=net.quantization is None):
         values = net.forward(names, **dict[str, Any](inputs))
     return {name: values[name] for name in names}
 

@@ -231,16 +231,15 @@ def write_steps(
             for value, blob in zip(step.outputs, constants(net, step)):
                 values[value] = graph.const(blob)
             continue
-        narrow_step = narrow.has(step)
         work = Work(
             step,
-            [narrow.read(graph, name, values[name]) if narrow_step else values[name] for name in step.inputs],
+            [narrow.read(graph, step, name, values[name], len(steps.shapes[name])) for name in step.inputs],
             [steps.shapes[name] for name in step.inputs],
             [steps.shapes[name] for name in step.outputs],
             step.outputs[0] in leads,
             not free.isdisjoint(step.inputs),
             narrow.filters(step),
-            narrow.scales.get(step.inputs[0]) if narrow_step else None,
+            narrow.scale(step, step.inputs[0]) if step.inputs else None,
         )
         for shape in (*work.bottom_shapes, *work.top_shapes):  # onnxruntime divides by the number of channels, say
             work.need(0 not in shape[1:], f"a blob has the shape {shape}; give each axis behind the first a length")
@@ -248,12 +247,14 @@ def write_steps(
         tops = LOWERINGS[step.type](graph, work)
         for name, value in zip(step.outputs, [tops] if isinstance(tops, str) else tops):
             value = narrow.stored(graph, name, value)
-            values[name] = value if value in taken else graph.rename(value, name, since)
+            own = value in taken or (name in narrow.factors and name in steps.outputs)  # the name is the whole value's
+            values[name] = value if own else graph.rename(value, name, since)
             taken.add(values[name])
             if value in graph.dims:
                 graph.dims[name] = graph.dims[value]
         graph.call_node(step.name, values[step.outputs[0]], since)
-    return values
+    ends = {name: narrow.over(graph, name, values[name], len(steps.shapes[name])) for name in steps.outputs}
+    return {**values, **ends}
 
 
 def constants(net: Net, step: Operation) -> list[Numpy]:

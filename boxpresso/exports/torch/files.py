@@ -16,7 +16,7 @@ from .module import to_torch
 
 
 def export_torch(net: Net, path: FilePath, *, check: bool = True) -> float | None:
-    """Writes a net as torch.export's file; `torch.export.load(path).module()` runs it.
+    """Writes a net as torch.export's file; `torch.export.load(path).module()` runs it, in float32 whatever the net's precision.
 
     A file with regions or detections needs boxpresso.ops.torch imported where it is read.
 
@@ -59,7 +59,7 @@ def export_torch(net: Net, path: FilePath, *, check: bool = True) -> float | Non
 
 def compared(net: Net, program: Any, inputs: dict[str, Any]) -> float:
     """The largest difference of the outputs."""
-    with fresh(net):
+    with fresh(net), net._as_written(float32=True):
         wanted = net.forward(**inputs)
     with torch.no_grad():
         outputs = program.module()(*(torch.from_numpy(np.array(inputs[name])) for name in net.inputs))

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...device import UNFUSED, Device, Kernels
 from ...device.chain import Chain
-from ...proto.errors import ModelError
+from ...proto.errors import LayerError
 from .lowering import VECTOR, Activation, Last, Scale
 
 TURN = Kernels(Path(__file__).with_name("turn_int8.cpp"), UNFUSED)
@@ -77,7 +77,7 @@ class Filters:
 
     Raises
     ------
-    ModelError
+    LayerError
         For weights or a bias that are not finite.
 
     Examples
@@ -95,11 +95,7 @@ class Filters:
         if scale.factors:
             weights = weights * of_terms(np.array(scale.factors), shape)
         added = np.zeros(len(weights)) if bias is None else np.asarray(bias, np.float64)
-        if not (np.isfinite(weights).all() and np.isfinite(added).all()):
-            raise ModelError(
-                "its weights are not all finite, and 8 bits have no place for NaN and infinity; run it with "
-                "precision='float32', or train it again"
-            )
+        need_finite("its weights", weights, added)
         largest = np.abs(weights).max(1, initial=0.0)
         least = np.abs(added) / (scale.scale * (MOST - weights.shape[1] * LARGEST))
         self.steps = np.maximum(largest / 127, least)
@@ -111,6 +107,15 @@ class Filters:
             added = added - (errors * of_terms(means, shape)).sum(1)
         limit = MOST - weights.shape[1] * LARGEST
         self.bias = np.clip(np.rint(added / (scale.scale * self.steps)), -limit, limit).astype(np.int32)
+
+
+def need_finite(what: str, *arrays: Numbers) -> None:
+    """Raises LayerError where a number is not finite, for `what` they are."""
+    if not all(np.isfinite(array).all() for array in arrays):
+        raise LayerError(
+            f"{what} are not all finite, and 8 bits have no place for NaN and infinity; run it with precision='float32', or "
+            "train it again"
+        )
 
 
 def of_terms(numbers: Numbers, shape: tuple[int, ...]) -> Numbers:
@@ -142,10 +147,15 @@ def bounds(activation: Activation | None, top: Scale | None) -> tuple[float, flo
 
 
 def slopes_of(activation: Activation | None, channels: int) -> Numbers | None:
-    """What numbers below 0 are multiplied by, of each channel; None for an activation without slopes."""
+    """What numbers below 0 are multiplied by, of each channel; None for an activation without slopes.
+
+    Raises LayerError for slopes that are not finite: a kernel's bounds would make numbers of what they give.
+    """
     if activation is None or activation.kind not in ("LEAKY", "SLOPES"):
         return None
-    return np.broadcast_to(activation.slope if activation.kind == "LEAKY" else activation.slopes, (channels,))  # type: ignore[arg-type]
+    slopes = np.broadcast_to(activation.slope if activation.kind == "LEAKY" else activation.slopes, (channels,))  # type: ignore[arg-type]
+    need_finite("the slopes of the activation behind it", slopes)
+    return slopes
 
 
 def padded_to(device: Device, values: Numbers, dtype: Any) -> Numbers:

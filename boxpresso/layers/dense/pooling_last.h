@@ -11,6 +11,12 @@ struct LastPool {
   int kernel_h, kernel_w, stride_h, stride_w, pad_h, pad_w, mean, inside;
 };
 
+// What a window without a number is stored as: -FLT_MAX, or in bfloat16 the least finite number, for -FLT_MAX would be rounded to -infinity.
+template <class To>
+constexpr Real nothing() {
+  return sizeof(To) == 2 ? Real(-3.3895313892515355e38f) : Real(-FLT_MAX);
+}
+
 constexpr int NEAR = 4;  // neighbouring places that are done together
 
 // COUNT neighbouring places of as many pixels, [y0, y1) x [x0, x1) of the first one's; at: of pixel (0, 0). size: what a sum is
@@ -19,7 +25,7 @@ template <int COUNT, bool PART, class From, class To>
 DEVICE void places(const LastPool& g, const From* at, int pitch, int y0, int y1, int x0, int x1, Real size, To* to, int top_pitch,
                    int count) {
   Vector value[COUNT];
-  for (int i = 0; i < COUNT; ++i) value[i] = g.mean ? Vector{} : all(Real(-FLT_MAX));
+  for (int i = 0; i < COUNT; ++i) value[i] = g.mean ? Vector{} : all(nothing<To>());
   const long long step = (long long)(g.stride_w) * pitch, line = (long long)(g.width) * pitch;
   for (int iy = y0; iy < y1; ++iy) {
     const From* row = at + iy * line;
