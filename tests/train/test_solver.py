@@ -287,8 +287,14 @@ def test_clipping_comes_before_iter_size_and_decay():
         (('"TYPE"', '"Adam" momentum2: 1'), "momentum2 of Adam must be from 0 to below 1, got 1"),
         (('type: "TYPE"', "solver_type: SAG"), "unknown type 'SAG'"),
         (("display: 2", "display: 2 test_iter: -1 test_interval: 2"), r"test_iter counts batches from 0, got \[-1\]"),
-        (("display: 2", "display: 2 rampup_interval: 10 rampup_lr: 0.01"), "rampup_interval of a fork of Caffe is not supp"),
-        (("display: 2", "display: 2 clip_weights: 0.01"), "clip_weights of a fork of Caffe is not supported; remove it"),
+        (
+            ("display: 2", "display: 2 rampup_interval: 10 rampup_lr: 0.01"),
+            "rampup_interval of a fork of Caffe is not supp",
+        ),
+        (
+            ("display: 2", "display: 2 clip_weights: 0.01"),
+            "clip_weights of a fork of Caffe is not supported; remove it",
+        ),
     ],
 )
 def test_a_wrong_solver_is_named(change, words):
@@ -317,8 +323,11 @@ def test_what_a_training_passes_over_is_said():
 def test_a_test_of_no_batches_has_no_outputs():
     """As in Caffe, whose users leave a test out so."""
     lines = []
-    solver = small(more="test_iter: 0 test_interval: 4 test_compute_loss: true "
-        "test_net_param { layer { name: 'n' type: 'DummyData' top: 'n' dummy_data_param { shape { } } } }", log=lines.append)
+    solver = small(
+        more="test_iter: 0 test_interval: 4 test_compute_loss: true "
+        "test_net_param { layer { name: 'n' type: 'DummyData' top: 'n' dummy_data_param { shape { } } } }",
+        log=lines.append,
+    )
     solver.step(1)
     assert solver.test() == [{}]
     assert "Iteration 0, Testing net (#0)" in lines
