@@ -86,12 +86,8 @@ def test_names_of_several_tops_without_a_name():
 def test_an_empty_dict_is_no_message():
     layer = L.Data(transform_param={}, data_param=dict(batch_size=1)).to_proto().layer[0]
     assert not layer.HasField("transform_param")
-    assert (
-        not L.AnnotatedData(transform_param=dict(mirror=True, resize_param={}))
-        .to_proto()
-        .layer[0]
-        .transform_param.HasField("resize_param")
-    )
+    layer = L.AnnotatedData(transform_param=dict(mirror=True, distort_param={})).to_proto().layer[0]
+    assert not layer.transform_param.HasField("distort_param")
 
 
 @pytest.mark.parametrize("bottom", [("a", "b"), "data", 3, None])
