@@ -20,7 +20,7 @@ from ..device.fetch import fetch
 from ..device.functions import check_arithmetic
 from ..device.totals import totals
 from ..graph.anchors import Anchors, read_anchors
-from ..graph.connect import folders, show
+from ..graph.connect import folders, show, show_norms
 from ..graph.dialects import settle
 from ..graph.prepare import select, split
 from ..graph.quantization import Quantization
@@ -411,6 +411,8 @@ class Net(Batched):
                 self.backward_layer(i)
                 for callback in self.after_backward:
                     callback(i)
+            if self.debug_info and start is None and end is None:
+                show_norms([blob for blob, _, _ in self.learnable])
             names = list(self.inputs) if end is None else self.names[last][0]
             return self._same_nan({name: np.array(self._blob(name).diff) for name in [*names, *(diffs or ())]})
 

@@ -526,6 +526,13 @@ def test_debug_info(capsys):
     said = capsys.readouterr().err
     assert "[Forward] Layer conv, top blob conv data: " in said
     assert "[Backward] Layer conv, param blob 0 diff: " in said
+    values = [np.concatenate([np.ravel(getattr(b, kind)) for b, *_ in net.learnable]) for kind in ("data", "diff")]
+    first = ", ".join(f"{np.abs(each.astype(float)).sum():.6g}" for each in values)
+    second = ", ".join(f"{np.linalg.norm(each.astype(float)):.6g}" for each in values)
+    line = f"    [Backward] All net params (data, diff): L1 norm = ({first}); L2 norm = ({second})"
+    assert said.splitlines()[-1] == line  # as Caffe ends a backward pass
+    net.backward(start="a", end="a", a=np.ones((2, 2)))
+    assert "All net params" not in capsys.readouterr().err
 
 
 def test_every_layer_says_what_it_is():
