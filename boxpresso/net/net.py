@@ -27,7 +27,7 @@ from ..graph.quantization import Quantization
 from ..graph.sources import Shapes, stand_ins
 from ..layers.core import layer_class, make_layer
 from ..layers.core.python import import_own_types
-from ..proto import NetParameter, read_net
+from ..proto import NetParameter, read_net, upgrade_net
 from ..proto.errors import BoxpressoError, ModelError, OfFile, nearest
 from ..proto.reading import FilePath
 from ..run.gpu.runner import GpuRunner
@@ -180,7 +180,7 @@ class Net(Batched):
     ) -> None:  # fmt: skip
         """Reads the net and prepares it: which layers it has, and what each of them says."""
         self.source = source if isinstance(model, NetParameter) else os.fspath(model)
-        message = model if isinstance(model, NetParameter) else read_net(model)
+        message = upgrade_net(model) if isinstance(model, NetParameter) else read_net(model)
         self._text = message.SerializeToString()
         with OfFile(self.source):
             chosen = settle(select(message, self.phase, level=level, stages=stages))

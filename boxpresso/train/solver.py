@@ -21,6 +21,7 @@ from ..net.net import Net
 from ..proto import SolverParameter, read_solver
 from ..proto.errors import ModelError
 from ..proto.reading import FilePath
+from ..proto.upgrade import upgrade_solver
 from . import nets
 from .best import Best
 from .claims import Claim
@@ -126,7 +127,7 @@ class Solver:
         self.ranks = ranks or Ranks()
         first = self.ranks.rank == 0
         if isinstance(source, SolverParameter):
-            self.param, self.folder = source, Path()
+            self.param, self.folder = upgrade_solver(source) if source.HasField("solver_type") else source, Path()
         else:
             self.param, self.folder = read_solver(source), Path(source).parent
         p = self.param

@@ -15,7 +15,7 @@ from shared import golden, recorded
 
 from boxpresso import BoxpressoError, Layer, LayerError, ModelError, Net
 from boxpresso.layers.core import REGISTRY, discover
-from boxpresso.proto import parse_net
+from boxpresso.proto import NetParameter, V1LayerParameter, parse_net
 
 SMALL = """
 name: "small" force_backward: true
@@ -517,6 +517,16 @@ def test_an_input_of_another_width_cannot_change_parameters():
     net = small()
     with pytest.raises(LayerError, match="InnerProduct layer 'a'"):
         net.forward(data=np.zeros((2, 3, 9, 9)))
+
+
+def test_a_message_in_an_old_form_is_upgraded():
+    """Of `layers` there was a net without layers, and `input` was refused; only what came from a file was upgraded."""
+    old = NetParameter(input=["x"], input_dim=[1, 1, 1, 2])
+    old.layers.add(name="r", type=V1LayerParameter.RELU, bottom=["x"], top=["y"])
+    net = Net(old, device="cpu")
+    assert [layer.type for layer in net.layers] == ["Input", "ReLU"]
+    assert net.forward(x=np.array([[[[-1, 2]]]]))["y"].ravel().tolist() == [0, 2]
+    assert len(old.layers) == 1  # the caller's message is as it was
 
 
 def test_debug_info(capsys):

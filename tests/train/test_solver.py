@@ -15,6 +15,7 @@ from boxpresso.proto import SolverParameter, parse_net, parse_solver
 from boxpresso.train import fork_fields
 from boxpresso.train.rates import Rates
 from boxpresso.train.state import write_state
+from boxpresso.train.updates import METHODS
 
 TRACES = golden("solver")
 
@@ -312,6 +313,14 @@ def test_every_field_of_a_solver_is_read_or_in_a_table():
     text = "".join(path.read_text("utf-8") for path in files if path.name not in ("fork_fields.py", "rate_range.py"))
     assert [name for name in sorted(names - of_forks) if not re.search(rf"\b{name}\b", text)] == []
     assert [name for name in of_forks if re.search(rf"p(aram)?\.{name}\b", text)] == []
+
+
+def test_the_old_form_of_the_type_counts_in_a_message_too():
+    """A SolverParameter that a script filled trained with SGD, whatever its solver_type."""
+    param = parse_solver(SOLVER.replace('type: "TYPE"', ""))
+    param.solver_type = SolverParameter.ADAM
+    solver = Solver(param, log=lambda line: None)
+    assert (solver.method, solver.param.type) == (METHODS["Adam"], "Adam")
 
 
 def test_what_a_training_passes_over_is_said():
