@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from .decoders.detections import as_detections
-from .decoders.drawing import PALETTE, colour, draw, draw_frame, draw_tag, inside, overlap, shorten, visible
+from .decoders.drawing import PALETTE, colour, draw, draw_frame, draw_tag, font_for, inside, overlap, shorten, visible
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -18,6 +18,7 @@ __all__ = [
     "draw_detections",
     "draw_frame",
     "draw_tag",
+    "font_for",
     "inside",
     "overlap",
     "shorten",

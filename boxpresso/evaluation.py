@@ -28,7 +28,7 @@ from .layers.detection.rcnn import Rotated
 from .net import Net
 from .ops import polygon_iou
 from .proto.errors import BoxpressoError
-from .tables import table
+from .tables import places, table
 from .train.curves import label as shown
 from .train.curves import save
 
@@ -92,7 +92,7 @@ class Evaluation:
             head, own = [*head, "AP@.5:.95"], [fixed(self.coco.stats["AP"])]
         rows.append(("mean", *total, "", fixed(self.mean), *own))
         lines = table(head, rows, "<>>>>>>")
-        lines[-1:] = ["-" * max(map(len, lines)), lines[-1]]
+        lines[-1:] = ["-" * max(map(places, lines)), lines[-1]]
         if self.coco:
             parts = [f"{name} {fixed(value)}" for name, value in self.coco.stats.items()]
             lines += ["", "COCO: " + ", ".join(parts[:6]), "      " + ", ".join(parts[6:])]

@@ -54,6 +54,7 @@ class Function:
     """
 
     top_class: ClassVar[type[Top]] = Top
+    names_its_top: ClassVar[bool] = True  # whether a first top without a name has the layer's
 
     def __init__(self, type: str, bottoms: tuple[Any, ...], ntop: int, in_place: bool, fields: dict[str, Any]) -> None:
         self.type, self.name, self.bottoms, self.in_place = type, fields.pop("name", ""), bottoms, in_place
@@ -85,9 +86,7 @@ class Function:
         messages = LayerParameter.DESCRIPTOR.fields_by_name
         for name in own:
             if key in messages[name].message_type.fields_by_name:
-                child = getattr(message, name)
-                child.SetInParent()
-                return set_field(child, key, value, f"{self}: {name}.{key}")
+                return set_field(getattr(message, name), key, value, f"{self}: {name}.{key}")
         if key in ("type", "bottom", "top") or key not in messages:
             fields = [field for name in own for field in messages[name].message_type.fields_by_name]
             where = " or ".join([*own, "LayerParameter"])
@@ -293,8 +292,8 @@ def owner(top: Top | Function) -> Function:
 
 
 def to_net(layers: list[Function], names: dict[Top | Function, str]) -> NetParameter:
-    """The layers and all that they need, in order. Blobs without a name are called after their layer, layers without one
-    after their first named top, else after their type and a number."""
+    """The layers and all that they need, in order. Layers without a name are called after their first blob, blobs without one
+    after their type and a number, the first also after a layer that has one."""
     net, done = NetParameter(), dict[Function, LayerParameter]()
     taken = set(names.values())
 
@@ -305,14 +304,15 @@ def to_net(layers: list[Function], names: dict[Top | Function, str]) -> NetParam
 
     def add(layer: Function) -> LayerParameter:
         bottoms = [b if isinstance(b, str) else done[b.layer].top[b.index] for b in layer.bottoms]
-        named = [names[top] for top in (layer, *layer.tops) if top in names]
-        message = net.layer.add(name=layer.name or (named[0] if named else automatic(layer.type)), type=layer.type)
-        message.bottom.extend(bottoms)
         if layer.in_place:
-            message.top.append(bottoms[0])
+            tops, first = bottoms[:1], names.get(layer.tops[0], "")
         else:
-            for i, top in enumerate(layer.tops):
-                message.top.append(names.get(top) or (message.name if i == 0 else f"{message.name}_{i}"))
+            own = [layer.name if layer.names_its_top else "", *[""] * layer.ntop]
+            tops = [names.get(top) or own[i] or automatic(layer.type) for i, top in enumerate(layer.tops)]
+            first = tops[0] if tops else names.get(layer, "")
+        message = net.layer.add(
+            name=layer.name or first or automatic(layer.type), type=layer.type, bottom=bottoms, top=tops
+        )
         message.MergeFrom(layer.message)
         return message
 
@@ -355,9 +355,7 @@ def set_field(message: Message, name: str, value: Any, where: str) -> None:
         value = value.tolist()
     if not repeated(message, name):
         if field.message_type:
-            child = getattr(message, name)
-            child.SetInParent()
-            set_message(child, value, where)
+            set_message(getattr(message, name), value, where)
         else:
             set_scalar(message, field, value, where)
         return
@@ -376,8 +374,9 @@ def repeated(message: Message, name: str) -> bool:
 
 def set_message(message: Message, value: Any, where: str) -> None:
     if isinstance(value, Message) and value.DESCRIPTOR is message.DESCRIPTOR:
+        message.SetInParent()
         message.MergeFrom(value)
-    elif isinstance(value, dict):
+    elif isinstance(value, dict):  # an empty one is no message, as in pycaffe
         for key, each in value.items():
             set_field(message, key, each, f"{where}.{key}")
     else:

@@ -6,8 +6,9 @@ import io
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from PIL import Image, ImageDraw, ImageFont
+from PIL import Image, ImageDraw
 
+from ..drawing import font_for
 from ..proto.errors import BoxpressoError
 
 GAP, SPACE, PADDING = 12, 40, 6  # pixels between nodes of a rank, between ranks, and around a text
@@ -45,8 +46,8 @@ def draw(nodes: Nodes, edges: Edges, ext: str, across: bool) -> bytes:
         raise BoxpressoError(
             f"the format {ext!r} needs Graphviz (apt install graphviz); without it: png, pdf, jpg, raw"
         )
-    font = ImageFont.load_default()
     texts = {name: label[:LONG].strip('"').replace(r"\n", "\n") for name, (label, _) in nodes.items()}
+    font = font_for([*texts.values(), *(label for *_, label in edges)], 10)
     probe = ImageDraw.Draw(Image.new("RGB", (1, 1)))
     sizes = {}
     for name, text in texts.items():

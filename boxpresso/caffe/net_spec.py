@@ -44,6 +44,7 @@ class Function(SpecFunction):
     """
 
     top_class = Top
+    names_its_top = False
 
     def __init__(self, type_name: str, inputs: tuple[Any, ...], params: dict[str, Any]) -> None:
         for index, bottom in enumerate(inputs):
@@ -157,7 +158,6 @@ def assign_proto(proto: Any, name: str, val: Any) -> None:
             else:
                 field.append(each)
     elif isinstance(val, dict):
-        field.SetInParent()
         for key, value in val.items():
             assign_proto(field, key, value)
     else:
@@ -165,10 +165,10 @@ def assign_proto(proto: Any, name: str, val: Any) -> None:
 
 
 def param_name_dict() -> dict[str, str]:
-    """{layer type: the name of its message without _param}, as {"Convolution": "convolution"}."""
+    """{layer type: the name of its message without _param}, as {"Convolution": "convolution"}; the first of several."""
     fields = caffe_pb2.LayerParameter.DESCRIPTOR.fields
     messages = [f for f in fields if f.name.endswith("_param") and f.message_type is not None]
-    return {f.message_type.name.removesuffix("Parameter"): f.name.removesuffix("_param") for f in messages}
+    return {f.message_type.name.removesuffix("Parameter"): f.name.removesuffix("_param") for f in reversed(messages)}
 
 
 _param_names = param_name_dict()

@@ -67,6 +67,8 @@ def run(args: Namespace) -> int:
         warn(f"skipped: {line}")
     for line in report.clipped:
         warn(f"clipped: {line}")
+    for line in report.swapped:
+        warn(f"swapped: {line}")
     contents = f"{report.boxes} boxes" if args.kind != "images" else f"{len(report.labels)} classes"
     skipped = f"; {len(report.skipped)} skipped" if report.skipped else ""
     clipped = f"; {len(report.clipped)} boxes beyond their pictures clipped" if report.clipped else ""

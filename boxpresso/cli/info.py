@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from ..proto.errors import ModelError
-from ..tables import table
+from ..tables import places, table
 from . import arguments
 from .output import size
 
@@ -166,7 +166,7 @@ def print_table(summary: Summary, report: CopyReport | None, net: Net, model: st
     print(f"inputs: {', '.join(net.inputs) or 'none'}; outputs: {', '.join(net.outputs) or 'none'}\n")
     total = ("total", "", "", f"{summary.parameters:,}", f"{summary.macs:,}", size(summary.bytes))
     lines = table(("type", "name", "top", "parameters", "multiply-adds", "memory"), [*cells, total], "<<<>>>")
-    print("\n".join([*lines[:-1], "-" * max(map(len, lines)), lines[-1]]))
+    print("\n".join([*lines[:-1], "-" * max(map(places, lines)), lines[-1]]))
     print("\nmemory: of the tops' data; layers that work in place or share a bottom's memory add none")
     print_needs(net.memory)
     if report:

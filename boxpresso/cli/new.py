@@ -174,7 +174,7 @@ def warn_of(made: Made) -> None:
     """Names the pictures that were skipped, and the first odd boxes of each kind."""
     for line in made.skipped:
         warn(f"skipped: {line}")
-    for word, odd in {"clipped": made.clipped, "thin": made.thin}.items():
+    for word, odd in {"clipped": made.clipped, "thin": made.thin, "swapped": made.swapped}.items():
         for line in odd[:SHOWN]:
             warn(f"{word}: {line}")
 
@@ -208,6 +208,7 @@ def describe(made: Made) -> list[str]:
         f"{len(made.clipped)} boxes reached beyond their pictures and were clipped (--strict refuses them)": len(
             made.clipped
         ),
+        f"{len(made.swapped)} boxes had their corners in another order (--strict refuses them)": len(made.swapped),
         f"{len(made.thin)} boxes are at most one pixel wide or high: look at them": len(made.thin),
         f"{made.unannotated} pictures beside these have no annotation and are left out": made.unannotated,
         f"{made.without} pictures to learn from have no object and are left out": made.without,

@@ -113,18 +113,24 @@ def run(args: Namespace) -> int:
         raise arguments.WrongUse("give a FOLDER, or --solver" + " and not both" * bool(args.folder))
     if args.minutes and not args.folder:
         raise BoxpressoError("--minutes is for a FOLDER; max_iter of the solver prototxt says how long it trains")
-    project = prepared(args) if args.folder else None
     if args.snapshot and args.resume:
         raise BoxpressoError("--snapshot and --resume exclude each other: both name the snapshot to continue from")
     resume = args.snapshot or args.resume
     if args.weights and resume and resume != "auto":
         raise BoxpressoError("--weights and --snapshot (--resume) exclude each other: a snapshot names its own weights")
-    if args.find_lr:
-        return find_lr(args)
-    if args.web:
+    if args.web and not args.find_lr:
         need_packages()
     ranks = open_ranks()
+    if args.find_lr and ranks.size > 1:
+        raise BoxpressoError("--find-lr is for one process")
     with ranks.together(), ExitStack() as open_ones:
+        project = None
+        if args.folder:  # one rank writes its project, or finds it
+            project = prepared(args) if ranks.rank == 0 else None
+            args.solver, args.log, args.resume = ranks.common((args.solver, args.log, args.resume))
+            resume = args.snapshot or args.resume
+        if args.find_lr:
+            return find_lr(args)
         weights = args.weights.split(",") if args.weights else ()
         with warnings.catch_warnings():
             if ranks.rank:
@@ -144,7 +150,7 @@ def run(args: Namespace) -> int:
         open_ones.enter_context(progress(solver, watch))
         solve(solver, resume)
         ended = solver.iter >= solver.param.max_iter or bool(solver.best and solver.best.enough)
-    if project is None or ranks.rank:
+    if project is None:
         return 0
     if not ended:
         print(f"to go on: boxpresso train {shlex.quote(args.folder)}")
@@ -155,14 +161,11 @@ def run(args: Namespace) -> int:
 def find_lr(args: Namespace) -> int:
     """Prints losses by rate and a suggestion, and draws them where matplotlib is installed."""
     from ..tables import table
-    from ..train.ranks import open_ranks
     from ..train.rate_range import find_rate
     from .output import progress
 
     if args.snapshot or (args.resume and args.resume != "auto"):
         raise BoxpressoError("--find-lr starts with the solver's weights or --weights, not from a snapshot")
-    if open_ranks().size > 1:
-        raise BoxpressoError("--find-lr is for one process")
     rate_range = find_rate(
         args.solver, tell=progress("train: rates"), weights=args.weights.split(",") if args.weights else (),
         device=args.device, deterministic=args.deterministic, reproducible=args.reproducible,

@@ -16,7 +16,7 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -27,7 +27,7 @@ import numpy as np
 from ..proto.errors import ModelError
 from ..proto.reading import read_file
 from .errors import DataError
-from .folders import PICTURES, Scene, checked, fill_voc, xml_root
+from .folders import PICTURES, Scene, checked, fill_voc, in_order, xml_root
 from .lines import below, read_json, read_text, words_of
 from .picture import size_of
 
@@ -49,6 +49,7 @@ class Shape:
     name: str
     points: np.ndarray  # (K, 2); their box is the object's
     difficult: bool = False
+    swapped: Sequence[str] = ()  # a line where a file has corners in another order than it should
 
 
 class Files:
@@ -215,6 +216,7 @@ def scene_of(
             rows.append([*shape.points.min(0), *shape.points.max(0)])
             one.classes.append(shape.name)
             scene.difficult.append(shape.difficult)
+            scene.swapped += shape.swapped
         scene.labels = [0] * len(rows)
         scene.corners = checked(np.array(rows, np.float64).reshape(-1, 4), scene, where)
     except DataError as error:
@@ -598,7 +600,7 @@ def read_csv(files: Files, paths: Sequence[Path]) -> Iterator[Annotated]:
             try:
                 scale = np.array(size_of(files.picture(name, path)), np.float64) if parts else 1.0
                 shapes = [shape for number, row in rows if (shape := csv_shape(table, row, f"{path}, line {number}"))]
-                shapes = [Shape(s.name, s.points * scale, s.difficult) for s in shapes]
+                shapes = [replace(shape, points=shape.points * scale) for shape in shapes]
             except DataError as error:
                 yield Annotated(Scene(files.root / Path(name).name, 0, 0, wrong=str(error)), split=split, table=path)
                 continue
@@ -624,10 +626,13 @@ def csv_shape(table: Table, row: Sequence[str], where: str) -> Shape | None:
     if not any(cells) and not name:
         return None  # a picture without an object
     a, b, c, d = numbers(cells, where)
-    points = np.array([[a, b], [c, d]]) if keys is CORNERS else np.array([[a, b], [a + c, b + d]])
+    if keys is CORNERS:
+        points, swapped = in_order(np.array([[a, b], [c, d]]), where)
+    else:
+        points, swapped = np.array([[a, b], [a + c, b + d]]), []
     if (points[1] <= points[0]).any():
         raise DataError(f"{where}: the box {[a, b, c, d]} has no area")
-    return Shape(name, points, table.cell(row, "difficult").lower() in ("1", "true", "yes"))
+    return Shape(name, points, table.cell(row, "difficult").lower() in ("1", "true", "yes"), swapped)
 
 
 Reader = Callable[[Files, Sequence[Path]], Iterator[Annotated]]

@@ -29,16 +29,18 @@ def area(corners: np.ndarray, last: int = 0) -> np.ndarray:
     >>> area(np.array([[0, 0, 2, 3], [5, 5, 4, 9]])).tolist()
     [6, 0]
     """
-    width = corners[..., 2] - corners[..., 0] + last
-    height = corners[..., 3] - corners[..., 1] + last
-    return np.asarray(np.maximum(width, 0) * np.maximum(height, 0))
+    with np.errstate(over="ignore", invalid="ignore"):  # of weights that are no good yet: boxes of any size
+        width = corners[..., 2] - corners[..., 0] + last
+        height = corners[..., 3] - corners[..., 1] + last
+        return np.asarray(np.maximum(width, 0) * np.maximum(height, 0))
 
 
 def intersection(a: np.ndarray, b: np.ndarray, last: int = 0) -> np.ndarray:
     """The areas that boxes a (..., 4) have in common with boxes b (..., 4); `last` as in `area`."""
-    width = np.minimum(a[..., 2], b[..., 2]) - np.maximum(a[..., 0], b[..., 0]) + last
-    height = np.minimum(a[..., 3], b[..., 3]) - np.maximum(a[..., 1], b[..., 1]) + last
-    return np.asarray(np.maximum(width, 0) * np.maximum(height, 0))
+    with np.errstate(over="ignore", invalid="ignore"):
+        width = np.minimum(a[..., 2], b[..., 2]) - np.maximum(a[..., 0], b[..., 0]) + last
+        height = np.minimum(a[..., 3], b[..., 3]) - np.maximum(a[..., 1], b[..., 1]) + last
+        return np.asarray(np.maximum(width, 0) * np.maximum(height, 0))
 
 
 def iou(a: np.ndarray, b: np.ndarray, last: int = 0) -> np.ndarray:
@@ -63,7 +65,8 @@ def iou(a: np.ndarray, b: np.ndarray, last: int = 0) -> np.ndarray:
     [[0.5, 0.2]]
     """
     shared = intersection(a, b, last)
-    union = area(a, last) + area(b, last) - shared
+    with np.errstate(invalid="ignore"):
+        union = area(a, last) + area(b, last) - shared
     return np.asarray(np.divide(shared, union, out=np.zeros_like(union), where=shared > 0))
 
 

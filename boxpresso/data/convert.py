@@ -24,12 +24,14 @@ Tell = Callable[[int, int], None]  # (done, all)
 
 @dataclass
 class Report:
-    """What was written, what was skipped and why, and which boxes reached beyond their pictures and were clipped."""
+    """What was written, what was skipped and why, which boxes reached beyond their pictures and were clipped, and which had
+    their corners in another order."""
 
     pictures: int = 0
     boxes: int = 0
     skipped: list[str] = field(default_factory=list)
     clipped: list[str] = field(default_factory=list)
+    swapped: list[str] = field(default_factory=list)
     labels: dict[int, str] = field(default_factory=dict)
 
 
@@ -113,11 +115,13 @@ def write_scenes(to: str | os.PathLike[str], scenes: Sequence[Scene], options: O
         scene.check(options.refuse)
         datum = stored(scene.path, options, (scene.width, scene.height))
         clipped.extend(scene.clipped)
+        swapped.extend(scene.swapped)
         return scene.path.name, make_annotated(datum, scene.boxes()).SerializeToString(), len(scene.labels)
 
     clipped: list[str] = []
+    swapped: list[str] = []
     report = write(to, scenes, one, options, tell)
-    report.clipped = clipped
+    report.clipped, report.swapped = clipped, swapped
     return report
 
 

@@ -36,10 +36,11 @@ class Scene:
     wrong: str = ""  # what is wrong with it, when it cannot be used
     clipped: list[str] = field(default_factory=list)  # a line for each box that reached beyond the picture
     thin: list[str] = field(default_factory=list)  # a line for each box of at most one pixel in a direction
+    swapped: list[str] = field(default_factory=list)  # a line for each box whose corners were in another order
 
     def check(self, strict: bool = False) -> None:
-        """Raises BrokenRecord where it cannot be used; with `strict` for a box that was clipped, too."""
-        if line := self.wrong or next(iter(self.clipped if strict else []), ""):
+        """Raises BrokenRecord where it cannot be used; with `strict` for a box that was clipped, or put in order, too."""
+        if line := self.wrong or next(iter([*self.swapped, *self.clipped] if strict else []), ""):
             raise BrokenRecord(line)
 
     def boxes(self) -> np.ndarray:
@@ -224,13 +225,26 @@ def fill_voc(scene: Scene, path: Path, root: Element, known: dict[str, int]) -> 
             if name not in known:
                 raise DataError(f"{path}: the class {name!r} is none of the {len(known)} classes")
             corners = [float(thing.findtext(f"bndbox/{side}") or "nan") for side in ("xmin", "ymin", "xmax", "ymax")]
-            corners[0], corners[1] = corners[0] - 1, corners[1] - 1
-            rows.append(corners)
+            box, swapped = in_order(np.array(corners).reshape(2, 2), str(path))
+            scene.swapped += swapped
+            rows.append((box - [[1, 1], [0, 0]]).ravel())
             scene.labels.append(known[name])
             scene.difficult.append((thing.findtext("difficult") or "0").strip() == "1")
     except (ValueError, OverflowError):
         raise DataError(f"{path}: a side of the size or of a box is not a finite number") from None
     scene.corners = checked(np.array(rows).reshape(-1, 4), scene, str(path))
+
+
+def in_order(corners: np.ndarray, where: str) -> tuple[np.ndarray, list[str]]:
+    """Two opposite corners (2, 2) of a box, the least first, and a line of it where they were not so.
+
+    >>> in_order(np.array([[9, 2], [5, 4]]), "a.xml")
+    (array([[5, 2],
+           [9, 4]]), ['a.xml: the corners of the box [9, 2, 5, 4] are in another order'])
+    """
+    ordered = np.stack([corners.min(0), corners.max(0)])
+    same = np.array_equal(ordered, corners, equal_nan=True)
+    return ordered, [] if same else [f"{where}: the corners of the box {corners.ravel().tolist()} are in another order"]
 
 
 def checked(corners: np.ndarray, scene: Scene, name: str) -> np.ndarray:

@@ -82,7 +82,7 @@ def _read(source: FilePath | bytes, name: str, turn: bool = True) -> PillowImage
         with open_picture(source) as opened:
             if turn:
                 ImageOps.exif_transpose(opened, in_place=True)  # else it copies what need not be turned
-            return _eight_bits(opened, name)
+            return eight_bits(opened, name)
     except BoxpressoError as error:
         raise error if name in str(error) else BoxpressoError(f"cannot read the picture {name}: {error}") from None
     except FileNotFoundError:
@@ -144,7 +144,7 @@ def as_image(image: ImageLike) -> PillowImage:
     if isinstance(image, (bytes, bytearray, memoryview)):
         return read_bytes(bytes(image))
     if isinstance(image, Image.Image):
-        return _eight_bits(image, "the image")
+        return eight_bits(image, "the image")
     if hasattr(image, "read"):
         data = image.read()
         if not isinstance(data, bytes):
@@ -197,7 +197,7 @@ def of_tensor(tensor: Any) -> Numpy:
     return array
 
 
-def _eight_bits(image: PillowImage, name: str) -> PillowImage:
+def eight_bits(image: PillowImage, name: str) -> PillowImage:
     """Any of Pillow's modes as "L" or "RGB"."""
     if image.mode in ("L", "RGB"):
         image.load()

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 from PIL import Image as pillow
 from PIL import ImageDraw, ImageFont
 
+from ..data.image import eight_bits
 from .rows import Boxed, Rows
 
 if TYPE_CHECKING:
@@ -21,6 +25,12 @@ PALETTE = (
     "#88ccee", "#cc6677", "#117733", "#ddcc77", "#332288", "#44aa99", "#882255", "#999933", "#aa4499",
 )  # fmt: skip
 CROWD = 12  # boxes
+# Of Linux, Windows and macOS: with accents, Greek and Cyrillic, then with Chinese, Japanese and Korean.
+FONTS = (
+    "DejaVuSans.ttf", "NotoSans-Regular.ttf", "LiberationSans-Regular.ttf", "arial.ttf", "Arial.ttf", "NotoSansCJK-Regular.ttc",
+    "wqy-microhei.ttc", "DroidSansFallbackFull.ttf", "msyh.ttc", "msgothic.ttc", "malgun.ttf", "PingFang.ttc",
+    "Arial Unicode.ttf",
+)  # fmt: skip
 Corners = tuple[int, int, int, int]  # left, top, right, bottom; the last two are outside
 
 
@@ -34,7 +44,7 @@ def draw(image: Image, detections: Rows) -> Image:
     """A copy of a picture with its detections drawn; `boxpresso.drawing.draw_detections` says how."""
     if detections.picture is not None:
         return pillow.fromarray(detections.picture).convert("RGB")
-    picture = image.convert("RGB")
+    picture = (image if image.mode == "F" else eight_bits(image, "to draw on")).convert("RGB")
     if detections.masks is not None:
         picture = draw_masks(picture, detections)
     drawing = ImageDraw.Draw(picture)
@@ -43,7 +53,7 @@ def draw(image: Image, detections: Rows) -> Image:
     edge = max(1, line // 4)
     seen = [(i, frame) for i, box in enumerate(detections.boxes.tolist()) if (frame := inside(box, *picture.size))]
     crowd = len(seen) > CROWD and detections.kind == "boxes"
-    font = ImageFont.load_default(letters(side, [frame for _, frame in seen], crowd))
+    font = font_for(map(detections.label, range(len(detections))), letters(side, [frame for _, frame in seen], crowd))
     if detections.kind == "classes":
         draw_classes(drawing, detections, font)
         return picture
@@ -76,6 +86,31 @@ def letters(side: float, frames: list[Corners], crowd: bool) -> float:
     return max(min(10.0, size), min(size, 0.4 * middle))
 
 
+def font_for(texts: Iterable[str], size: float) -> ImageFont.FreeTypeFont:
+    """Pillow's own font, which has the signs of ASCII; where texts have others, that of `FONTS` which has most of these."""
+    own = ImageFont.load_default(size)
+    signs = {sign for text in texts for sign in text if not sign.isascii()}
+    if not signs or not isinstance(own, ImageFont.FreeTypeFont):
+        return own
+
+    def lacks(font: ImageFont.FreeTypeFont) -> int:
+        absent = font.getmask("\uffff")  # what stands for a sign that a font lacks
+        masks = (font.getmask(sign) for sign in signs)
+        return sum(mask.size == absent.size and bytes(mask) == bytes(absent) for mask in masks)
+
+    return min((own, *(ImageFont.truetype(name, size) for name in system_fonts())), key=lacks)
+
+
+@cache
+def system_fonts() -> tuple[str, ...]:
+    """Those of `FONTS` that this system has, where Pillow finds them."""
+    there = []
+    for name in FONTS:
+        with suppress(OSError):
+            there.append(str(ImageFont.truetype(name, 10).path))
+    return tuple(there)
+
+
 def visible(detection: Boxed, width: int, height: int) -> Corners | None:
     """The pixels of a detection's box that are in the picture, or None."""
     return inside(detection.box, width, height)
@@ -83,7 +118,11 @@ def visible(detection: Boxed, width: int, height: int) -> Corners | None:
 
 def inside(box: Sequence[float], width: int, height: int) -> Corners | None:
     """The pixels of a box that are in the picture, or None."""
-    x1, y1, x2, y2 = box
+    if any(map(math.isnan, box)):
+        return None
+    x1, y1, x2, y2 = (
+        min(max(-1.0, at), most) for at, most in zip(box, (width + 1, height + 1) * 2)
+    )  # it may be infinite
     left, top = max(0, math.floor(min(x1, x2))), max(0, math.floor(min(y1, y2)))
     right, bottom = min(width, math.ceil(max(x1, x2))), min(height, math.ceil(max(y1, y2)))
     return (left, top, right, bottom) if left < right and top < bottom else None
@@ -102,11 +141,17 @@ def draw_outline(
     drawing: ImageDraw.ImageDraw, corners: list[list[float]], fill: tuple[int, int, int], line: int, edge: int
 ) -> None:
     """A coloured line around four corners between two dark ones; the side from the first to the second, the top, is thicker."""
-    points = [(x, y) for x, y in corners]
+    points = near(drawing, corners)
     dark = tuple(value // 4 for value in fill)
     for shade, more in ((dark, 2 * edge), (fill, 0)):
         drawing.line([*points, points[0], points[1]], fill=shade, width=line + more, joint="curve")
         drawing.line(points[:2], fill=shade, width=2 * line + more)
+
+
+def near(drawing: ImageDraw.ImageDraw, points: Sequence[Sequence[float]]) -> list[tuple[float, float]]:
+    """Points brought to within ten pictures of the picture: Pillow walks along a line pixel by pixel, to 1e9 for minutes."""
+    far = 10 * max(drawing.im.size)
+    return [(min(max(-far, x), far), min(max(-far, y), far)) for x, y in points]
 
 
 def draw_landmarks(
@@ -119,12 +164,13 @@ def draw_landmarks(
 ) -> None:
     """Dots at the landmarks, and lines along the links; many points in a small box have small dots."""
     known = [math.isfinite(x) and math.isfinite(y) for x, y in points]
+    places = near(drawing, points)
     for at, (a, b) in enumerate(links):
         if known[a] and known[b]:
-            drawing.line([tuple(points[a]), tuple(points[b])], fill=colour(at + 1), width=max(1, line))
+            drawing.line([places[a], places[b]], fill=colour(at + 1), width=max(1, line))
     side = math.sqrt((frame[2] - frame[0]) * (frame[3] - frame[1]))
     radius = max(1.0, min(1.2 * line, side / (6 * math.sqrt(max(1, len(points))))))
-    for (x, y), there in zip(points, known):
+    for (x, y), there in zip(places, known):
         if there:
             drawing.ellipse((x - radius, y - radius, x + radius, y + radius), fill="white", outline=fill, width=1)
 
@@ -188,9 +234,8 @@ def shorten(text: str, font: ImageFont.FreeTypeFont, width: float) -> str:
     """The text, or its beginning and ".." where it is wider than `width` pixels; "" where that does not fit either."""
     if font.getlength(text) <= width:
         return text
-    while text and font.getlength(text + "..") > width:
-        text = text[:-1]
-    return text.rstrip() + ".." if text else ""
+    longest = bisect_right(range(1, len(text)), width, key=lambda end: font.getlength(text[:end] + ".."))
+    return text[:longest].rstrip() + ".." if longest else ""
 
 
 def overlap(a: Corners, b: Corners) -> bool:

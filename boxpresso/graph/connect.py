@@ -125,6 +125,19 @@ def show(direction: str, layer: Layer, blob_name: str, kind: str, values: AnyArr
     print(visible(f"    [{direction}] Layer {layer.name}, {blob_name} {kind}: {mean:.6g}"), file=sys.stderr)
 
 
+def show_norms(blobs: Sequence[Blob]) -> None:
+    """The line of debug_info behind a backward pass: the sums of absolute values, and the L2 norms, of all parameters."""
+    (data, squares), (diff, of_diffs) = (
+        np.sum([[np.abs(flat).sum(), np.square(flat).sum()] for flat in arrays], 0) if arrays else np.zeros(2)
+        for arrays in (
+            [np.asarray(blob.data, np.float64).ravel() for blob in blobs],
+            [np.asarray(blob.diff, np.float64).ravel() for blob in blobs],
+        )
+    )
+    norms = f"L1 norm = ({data:.6g}, {diff:.6g}); L2 norm = ({squares**0.5:.6g}, {of_diffs**0.5:.6g})"
+    print(f"    [Backward] All net params (data, diff): {norms}", file=sys.stderr)
+
+
 def signature(blobs: Sequence[Blob]) -> Signature:
     """What a layer's reshape depends on: the shapes of its bottoms, and the buffers that they use."""
     return tuple((blob.shape, id(blob._data)) for blob in blobs)

@@ -20,14 +20,14 @@ from ..device.fetch import fetch
 from ..device.functions import check_arithmetic
 from ..device.totals import totals
 from ..graph.anchors import Anchors, read_anchors
-from ..graph.connect import folders, show
+from ..graph.connect import folders, show, show_norms
 from ..graph.dialects import settle
 from ..graph.prepare import select, split
 from ..graph.quantization import Quantization
 from ..graph.sources import Shapes, stand_ins
 from ..layers.core import layer_class, make_layer
 from ..layers.core.python import import_own_types
-from ..proto import NetParameter, read_net
+from ..proto import NetParameter, read_net, upgrade_net
 from ..proto.errors import BoxpressoError, ModelError, OfFile, nearest
 from ..proto.reading import FilePath
 from ..run.gpu.runner import GpuRunner
@@ -183,7 +183,7 @@ class Net(Batched):
     ) -> None:  # fmt: skip
         """Reads the net and prepares it: which layers it has, and what each of them says."""
         self.source = source if isinstance(model, NetParameter) else os.fspath(model)
-        message = model if isinstance(model, NetParameter) else read_net(model)
+        message = upgrade_net(model) if isinstance(model, NetParameter) else read_net(model)
         self._text = message.SerializeToString()
         with OfFile(self.source):
             chosen = settle(select(message, self.phase, level=level, stages=stages))
@@ -414,6 +414,8 @@ class Net(Batched):
                 self.backward_layer(i)
                 for callback in self.after_backward:
                     callback(i)
+            if self.debug_info and start is None and end is None:
+                show_norms([blob for blob, _, _ in self.learnable])
             names = list(self.inputs) if end is None else self.names[last][0]
             return self._same_nan({name: np.array(self._blob(name).diff) for name in [*names, *(diffs or ())]})
 

@@ -162,7 +162,7 @@ def upgrade_solver(solver: SolverParameter, *, source: str = "the solver") -> So
         if solver.HasField("type"):
             raise ModelError(f"{source} has both 'solver_type' (old) and 'type' ({solver.type!r}): remove solver_type")
         old = solver.DESCRIPTOR.fields_by_name["solver_type"].enum_type.values_by_number[solver.solver_type].name
-        solver.type = _SOLVER_TYPES[old]
+        solver.type = _SOLVER_TYPES.get(old, old)  # a fork's own (SAG): the Solver refuses it by that name
         solver.ClearField("solver_type")
     for field in ("net_param", "train_net_param"):
         if solver.HasField(field):

@@ -220,6 +220,7 @@ def merged(pictures: Iterable[Picture]) -> list[Picture]:
         one.corners = np.concatenate([one.corners, two.corners[new]])
         one.clipped += [line for line in two.clipped if line not in one.clipped]
         one.thin += [line for line in two.thin if line not in one.thin]
+        one.swapped += [line for line in two.swapped if line not in one.swapped]
     return list(by_path.values())
 
 

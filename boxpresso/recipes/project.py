@@ -192,6 +192,7 @@ class Made:
         default_factory=list
     )  # boxes to learn from or to test on that reached beyond their pictures
     thin: list[str] = field(default_factory=list)  # boxes of at most one pixel in a direction
+    swapped: list[str] = field(default_factory=list)  # boxes whose corners were put in order
     shared: int = 0  # pictures in both splits
     dropped: list[str] = field(default_factory=list)  # classes that only the test has
     matched: float = 1.0  # the share of objects that overlap a prior by 0.5
@@ -304,6 +305,7 @@ def write_pictures(made: Made, split: folders.Split, folder: Path, tell: Tell) -
         made.counts[kind] = Counter(label for scene in used for label in scene.labels)
         made.clipped += [line for scene in used for line in scene.clipped]
         made.thin += [line for scene in used for line in scene.thin]
+        made.swapped += [line for scene in used for line in scene.swapped]
         lines = [storable(scene.path.as_posix()) for scene in sorted(used, key=lambda scene: str(scene.path))]
         (folder / f"{kind}.txt").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
         if kind == "train":

@@ -86,7 +86,7 @@ def plan(
     -------
     Schedule
         Test batches are as large as they can be, up to 8, for the tests to take each picture once, and the last test is at
-        the end.
+        the end; a number of iterations that nothing divides, the training tests there besides (`Solver`, keep_best).
 
     Examples
     --------
@@ -101,8 +101,10 @@ def plan(
     own = rule.rates[pretrained] * (size / rule.batch if rule.method == "SGD" else 1)
     test_batch = max(n for n in range(1, (rule.at_once or 8) + 1) if test % n == 0)
     wanted = max(count // TESTS, test // size)  # a test takes less time than the training between two of them
-    if iterations:  # as asked for: the last test is at the end
-        interval = count // max(n for n in range(1, max(1, count // wanted if wanted else count) + 1) if count % n == 0)
+    if iterations:  # as asked for: the last test is at the end, or, of a prime number, comes there besides
+        most = max(1, count // wanted if wanted else count)
+        tests = max(n for n in range(1, most + 1) if count % n == 0)
+        interval = count // (tests if 2 * tests > most else most)
     else:
         interval = rounded(wanted, 50)
         count = -(-count // interval) * interval

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tempfile
 import time
 from collections.abc import Callable
@@ -118,10 +119,10 @@ def fit(
         left = 60 * minutes * SHARE - tests * test_time
         count = int(left / round_time) // 10 * 10
         if count < max(10, usual.iterations // 100):
-            need = usual.iterations / 10 * round_time + tests * test_time
+            need = math.ceil((usual.iterations / 10 * round_time + tests * test_time) / SHARE / 60)
             raise BoxpressoError(
                 f"{minutes:g} minutes hold {max(count, 0)} iterations of {round_time:.2f} s beside {tests} tests of "
-                f"{test_time:.1f} s; --minutes {need / SHARE / 60:.0f} would hold a tenth of the usual {usual.iterations}"
+                f"{test_time:.1f} s; --minutes {need} would hold a tenth of the usual {usual.iterations}"
             )
         plan = schedule.plan(KIND, BACKBONE, *pictures, pretrained=False, batch=plan.batch, iterations=count)
     text = texts.solver_text(project.folder.as_posix(), BACKBONE, plan, pictures, SEED, False)

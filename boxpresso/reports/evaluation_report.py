@@ -10,13 +10,13 @@ from itertools import groupby
 from typing import Any
 
 import numpy as np
-from PIL import ImageDraw, ImageFont
+from PIL import ImageDraw
 from PIL.Image import Image as PillowImage
 
 from ..data.evaluation import Curve
 from ..data.folders import Scene
 from ..data.image import read_annotated
-from ..drawing import PALETTE, draw_frame, draw_tag, inside
+from ..drawing import PALETTE, draw_frame, draw_tag, font_for, inside
 from ..evaluation import Evaluation, fixed
 from ..proto.errors import BoxpressoError
 from .misses import WHY_FALSE, WHY_MISSED, Fault, Judged, best_score, judge_pictures
@@ -287,7 +287,7 @@ def drawing(evaluation: Evaluation, scene: Scene, faults: Sequence[Fault], image
     scale = SIDE / max(image.size)
     size = (max(1, round(image.width * scale)), max(1, round(image.height * scale)))
     picture = image.convert("RGB").resize(size)
-    canvas, font = ImageDraw.Draw(picture), ImageFont.load_default(13)
+    canvas = ImageDraw.Draw(picture)
     taken: list[tuple[int, int, int, int]] = []
     boxes: list[tuple[Sequence[float], str, tuple[int, int, int], int]] = [
         (corners, "", TRUE, 2) for corners in scene.corners.tolist()
@@ -297,6 +297,7 @@ def drawing(evaluation: Evaluation, scene: Scene, faults: Sequence[Fault], image
             boxes.append((fault.near[2], f"{evaluation.name(fault.near[0])} {fault.near[1]:.0%}", FALSE, 2))
         text = evaluation.name(fault.label) if fault.missed else f"{evaluation.name(fault.label)} {fault.weight:.0%}"
         boxes.append((fault.box, text, MISSED if fault.missed else FALSE, 3))
+    font = font_for((text for _, text, *_ in boxes), 13)
     for box, _, colour, line in boxes:
         if frame := inside([value * scale for value in box], *size):
             draw_frame(canvas, frame, colour, line, 1)

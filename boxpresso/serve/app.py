@@ -494,7 +494,8 @@ def static(name: str) -> Response:
 def refused(refusal: Refusal, headers: Mapping[str, str] | None = None) -> Response:
     """The answer in place of one that cannot be given."""
     again = {} if refusal.retry_after is None else {"retry-after": str(refusal.retry_after)}
-    return JSONResponse({"error": str(refusal)}, refusal.status, {**again, **(headers or {})})
+    said = str(refusal).encode("utf-8", "replace").decode()  # it may quote half a surrogate pair of a client's JSON
+    return JSONResponse({"error": said}, refusal.status, {**again, **(headers or {})})
 
 
 async def http_error(request: Request, error: Any) -> Response:

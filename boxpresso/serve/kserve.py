@@ -38,6 +38,7 @@ OUTPUTS = (
 DTYPES = {"FP32": np.float32, "INT64": np.int64, "INT32": np.int32, "UINT8": np.uint8}
 VERSION = "1"  # the only one of the model
 PICTURES = 64  # of one request
+AXES = 4  # of an input
 ONE_INPUT = "a request has one input: image (BYTES, files of pictures) or pixels (UINT8, N x H x W x 3, RGB)"
 
 
@@ -96,14 +97,24 @@ class Batcher:
         """The detections of a ticket: found already with those of another, or now, with others that wait."""
         if ticket.detections is None:
             self.prepare(ticket)
-            together = [ticket, *self.companions(ticket)]
-            pixels = [each for one in together for each in one.pixels]
-            detections = self.model.batch(pixels, ticket.asked.wanted if ticket.asked else Wanted(), self.most)
-            for one in together:
-                one.detections, detections = detections[: len(one.pixels)], detections[len(one.pixels) :]
+            others = self.companions(ticket)
+            try:
+                self.detect([ticket, *others])
+            except Exception:
+                if not others:
+                    raise
+                self.detect([ticket])  # what fails may be another's: it gets its answer when its turn comes
         if ticket.asked is None or ticket.detections is None:
             raise RuntimeError("a ticket without an answer")
         return ticket.asked, ticket.detections
+
+    def detect(self, together: Sequence[Ticket]) -> None:
+        """The detections of tickets that ask the same of them."""
+        pixels = [each for one in together for each in one.pixels]
+        wanted = together[0].asked.wanted if together[0].asked else Wanted()
+        detections = self.model.batch(pixels, wanted, self.most)
+        for one in together:
+            one.detections, detections = detections[: len(one.pixels)], detections[len(one.pixels) :]
 
     def prepare(self, ticket: Ticket) -> None:
         """Reads a ticket's pictures. Raises Refusal."""
@@ -123,7 +134,7 @@ class Batcher:
                 break
             try:
                 self.prepare(one)
-            except Refusal:  # it gets its answer when its turn comes
+            except Exception:  # it gets its answer when its turn comes
                 continue
             if one.asked and ticket.asked and one.asked.wanted == ticket.asked.wanted and len(one.pixels) <= room:
                 result.append(one)
@@ -198,10 +209,12 @@ def pictures_of(name: Any, kind: Any, shape: Any, data: Any) -> list[Numpy | byt
     Raises Refusal.
     """
     known = {name: kind for name, kind, _ in INPUTS}
-    if name not in known or kind != known[name]:
+    if not isinstance(name, str) or known.get(name, "") != kind:
         raise Refusal(422, f"the input is {name!r} of {kind!r}; it must be image of BYTES or pixels of UINT8")
-    if not isinstance(shape, list) or not all(isinstance(n, int) and 0 < n < 1 << 31 for n in shape):
-        raise Refusal(422, f"the shape of {name} is {str(shape)[:80]}; it is a list of whole numbers from 1")
+    if not isinstance(shape, list) or len(shape) > AXES or not all(type(n) is int and 0 < n < 1 << 31 for n in shape):
+        raise Refusal(
+            422, f"the shape of {name} is {str(shape)[:80]}; it is a list of at most {AXES} whole numbers from 1"
+        )
     pictures = files(data, shape) if name == "image" else pixels(data, shape)
     if len(pictures) > PICTURES:
         raise Refusal(413, f"a request has at most {PICTURES} pictures, this one {len(pictures)}")

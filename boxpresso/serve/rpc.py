@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 import grpc
+from google.protobuf.message import DecodeError
 
 from ..decoders.detections import Detections
 from ..proto.errors import BoxpressoError
@@ -78,7 +79,7 @@ class Service:
         return {
             name: grpc.unary_unary_rpc_method_handler(
                 self.guarded(getattr(self, name)),
-                getattr(messages, f"{name}Request").FromString,
+                partial(parsed, getattr(messages, f"{name}Request")),
                 getattr(messages, f"{name}Response").SerializeToString,
             )
             for name in names
@@ -89,6 +90,8 @@ class Service:
 
         async def run(request: Any, context: Any) -> Any:
             try:
+                if isinstance(request, Refusal):
+                    raise request
                 return await method(request)
             except BaseException as error:
                 refusal = self.api.refusal(error)
@@ -120,6 +123,14 @@ async def start(api: Api) -> tuple[Any, int]:
         ) from None
     await server.start()
     return server, port
+
+
+def parsed(kind: Any, data: bytes) -> Any:
+    """A message of a kind, or the Refusal of bytes that are none: an error here would be gRPC's own, "unknown"."""
+    try:
+        return kind.FromString(data)
+    except DecodeError:
+        return Refusal(400, f"the message is not a {kind.__name__}")
 
 
 def plain(parameters: Mapping[str, Any]) -> dict[str, Any]:

@@ -95,13 +95,17 @@ class Best:
         self.worse = 0  # tests since the best one
 
     def resume(self, iteration: int) -> None:
-        """Takes up what an earlier part of the training, of so many iterations, has kept."""
+        """Takes up what an earlier part of the training, of so many iterations, has kept: the best test, and how many came
+        after it."""
         self.best, self.worse = None, 0
         with suppress(OSError, ValueError, TypeError, KeyError):
             if self.path.exists():
                 noted = json.loads(self.note.read_text(encoding="utf-8"))
                 best = Score(str(noted["name"]), float(noted["value"]), bool(noted["larger"]), int(noted["iteration"]))
                 self.best = best if best.iteration <= iteration else None
+        if self.best and self.param.test_interval:
+            between = (iteration - 1) // self.param.test_interval - self.best.iteration // self.param.test_interval
+            self.worse = max(0, between)  # the test of this iteration comes again
 
     def see(self, net: Net, tested: Net, values: Values, iteration: int) -> bool:
         """Keeps the weights of `net` where the means of a test are better than any before; returns `enough`."""
@@ -118,7 +122,8 @@ class Best:
             self.best, self.worse = self.last, 0
             self.log(f"Best test so far, {self.best}: {self.path}")
             return False
-        self.worse += 1
+        if self.best is None or iteration > self.best.iteration:  # else the best test again, after a resume
+            self.worse += 1
         return self.enough
 
     @property

@@ -37,8 +37,10 @@ def evaluate_net(
 ) -> dict[str, Doubles] | None:
     """Runs a test net over some batches, logs and returns the value of each output; None where it was interrupted.
 
-    forward: runs one batch. interrupted: asked before each batch.
+    forward: runs one batch. interrupted: asked before each batch. Over no batches there is no value, as in Caffe.
     """
+    if not batches:
+        return {}
     outputs: dict[str, list[Doubles]] = {name: [] for name in net.outputs}
     loss = 0.0
     for _ in range(batches):

@@ -46,10 +46,13 @@ def train_model(param: SolverParameter, folder: Path) -> Model:
 def test_models(param: SolverParameter, folder: Path) -> list[tuple[Model, NetState]]:
     """The test nets with their states: those that are named, then `net` for each test_iter that is left.
 
-    Raises ModelError where test_iter, test_state and the nets differ in number, or test_interval is missing.
+    Raises ModelError where test_iter, test_state and the nets differ in number, where test_iter is negative, or where
+    test_interval is missing.
     """
     models = [Model(each) for each in param.test_net_param]
     models += [read(find_file(path, folder)) for path in param.test_net]
+    if any(batches < 0 for batches in param.test_iter):
+        raise ModelError(f"solver: test_iter counts batches from 0, got {list(param.test_iter)}")
     missing = len(param.test_iter) - len(models)
     if missing < 0 or (missing and not (param.HasField("net") or param.HasField("net_param"))):
         raise ModelError(f"solver: {len(param.test_iter)} test_iter values for {len(models)} test nets; give one each")

@@ -137,7 +137,7 @@ class Watch:
         if self.started is None or self.solver.iter <= self.started[0]:
             return None
         seconds = (time.perf_counter() - self.started[1]) / (self.solver.iter - self.started[0])
-        return float(seconds * (self.total - self.solver.iter))
+        return float(seconds * max(0, self.total - self.solver.iter))  # a script may go on beyond max_iter
 
     def score(self) -> list[str]:
         """The last score of the tests, and the best where that is another."""

@@ -199,6 +199,8 @@ class Ranks:
 
     def gather(self, own: Numpy) -> Numpy:
         """The arrays (..) of all ranks as one (ranks, ..)."""
+        if self.size == 1:
+            return own[None]
         arrays = np.zeros((self.size, *own.shape), own.dtype)
         self.wait([self.world.Iallgather(own, arrays)])
         return arrays

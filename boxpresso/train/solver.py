@@ -21,10 +21,12 @@ from ..net.net import Net
 from ..proto import SolverParameter, read_solver
 from ..proto.errors import ModelError
 from ..proto.reading import FilePath
+from ..proto.upgrade import upgrade_solver
 from . import nets
 from .best import Best
 from .claims import Claim
 from .evaluation import check_evaluation, evaluate_net
+from .fork_fields import check_forks
 from .log import Display, Log, glog
 from .ranks import Ranks, Terminated
 from .rates import Rates
@@ -125,10 +127,11 @@ class Solver:
         self.ranks = ranks or Ranks()
         first = self.ranks.rank == 0
         if isinstance(source, SolverParameter):
-            self.param, self.folder = source, Path()
+            self.param, self.folder = upgrade_solver(source) if source.HasField("solver_type") else source, Path()
         else:
             self.param, self.folder = read_solver(source), Path(source).parent
         p = self.param
+        check_forks(p)
         self.feed, self.log = feed, log if first else lambda line: None
         self.method, self.rates = method(p), Rates(p)
         if p.iter_size < 1 or p.average_loss < 1:
@@ -266,7 +269,7 @@ class Solver:
         self.log(f"Solving {self.net.name}")
         self.log(f"Learning Rate Policy: {p.lr_policy}")
         try:
-            if p.HasField("snapshot_prefix") and (p.snapshot > 0 or p.snapshot_after_train):
+            if 0 < p.snapshot <= p.max_iter or (p.HasField("snapshot_prefix") and p.snapshot_after_train):
                 self._check_snapshots()
             if resume == "auto":
                 self.restore_latest()

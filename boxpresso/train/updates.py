@@ -61,6 +61,8 @@ def method(param: SolverParameter) -> Method:
         raise ModelError(f"solver: rms_decay must be from 0 to below 1, got {param.rms_decay:g}")
     if name in ("Adam", "AdaDelta") and not 0 <= param.momentum < 1:
         raise ModelError(f"solver: momentum of {name} must be from 0 to below 1, got {param.momentum:g}")
+    if name == "Adam" and not 0 <= param.momentum2 < 1:
+        raise ModelError(f"solver: momentum2 of Adam must be from 0 to below 1, got {param.momentum2:g}")
     if param.regularization_type not in ("L1", "L2"):
         raise ModelError(f"solver: regularization_type must be L1 or L2, got {param.regularization_type!r}")
     return METHODS[name]

@@ -64,6 +64,32 @@ def test_automatic_names_and_to_proto_of_tops():
     assert L.ReLU(data).to_proto().layer[1].name == "ReLU1"
 
 
+def test_names_of_several_tops_without_a_name():
+    """As net_spec.py counts them: caffenet.py's labels are the blob Data2, and a layer is called after its first blob."""
+    data, label = L.Data(ntop=2, batch_size=1)
+    low, high = L.Slice(data, ntop=2)
+    net = caffe.to_proto(
+        L.SoftmaxWithLoss(low, label, name="loss"), L.ReLU(high, in_place=True), L.Silence(low, ntop=0)
+    )
+    assert [(x.name, list(x.bottom), list(x.top)) for x in net.layer] == [
+        ("Data1", [], ["Data1", "Data2"]),
+        ("Slice1", ["Data1"], ["Slice1", "Slice2"]),
+        ("loss", ["Slice1", "Data2"], ["SoftmaxWithLoss1"]),
+        ("ReLU1", ["Slice2"], ["Slice2"]),
+        ("Silence1", ["Slice1"], []),
+    ]
+    n = caffe.NetSpec()
+    n.label = label
+    assert [(x.name, list(x.top)) for x in n.to_proto().layer] == [("Data1", ["Data1", "label"])]
+
+
+def test_an_empty_dict_is_no_message():
+    layer = L.Data(transform_param={}, data_param=dict(batch_size=1)).to_proto().layer[0]
+    assert not layer.HasField("transform_param")
+    layer = L.AnnotatedData(transform_param=dict(mirror=True, distort_param={})).to_proto().layer[0]
+    assert not layer.transform_param.HasField("distort_param")
+
+
 @pytest.mark.parametrize("bottom", [("a", "b"), "data", 3, None])
 def test_an_input_that_is_no_top_is_a_type_error(bottom):
     with pytest.raises(TypeError, match=rf"^Silence input 0 is not a Top \(type is {type(bottom)}\)$"):

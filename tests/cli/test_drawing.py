@@ -6,8 +6,11 @@ import numpy as np
 import pytest
 from PIL import Image, ImageDraw, ImageFont
 
+from boxpresso.decoders import drawing
+from boxpresso.decoders.detections import Detections
+from boxpresso.decoders.drawing import draw
 from boxpresso.detection import Detection
-from boxpresso.drawing import PALETTE, colour, draw_detections, draw_tag, overlap, shorten, visible
+from boxpresso.drawing import PALETTE, colour, draw_detections, draw_tag, font_for, overlap, shorten, visible
 
 
 def changed(before: Image.Image, after: Image.Image) -> np.ndarray:
@@ -88,3 +91,66 @@ def test_a_text_too_wide_is_shortened():
 def test_each_class_has_its_colour():
     assert len({colour(label) for label in range(1, len(PALETTE) + 1)}) == len(PALETTE)
     assert colour(1) == colour(1 + len(PALETTE)) == (0xE6, 0x9F, 0x00)
+
+
+def test_boxes_without_an_end():
+    """Of weights that are no good, or written by a script: infinite sides end with the picture, NaN is nowhere."""
+    image, inf = Image.new("RGB", (100, 100), "white"), float("inf")
+    wide = draw_detections(image, [Detection(1, 1.0, (-inf, 20, inf, 60))])
+    assert changed(wide, draw_detections(image, [Detection(1, 1.0, (-50, 20, 150, 60))])).sum() == 0
+    assert not changed(image, draw_detections(image, [Detection(1, 1.0, (float("nan"), 20, 40, 60))])).any()
+    assert visible(Detection(1, 0.9, (1e30, 0, inf, 9)), 100, 100) is None
+
+
+def test_grey_of_16_bits_is_drawn_on_as_it_is_read():
+    values = np.linspace(0, 65535, 200 * 50).astype(np.uint16).reshape(50, 200)
+    made = np.asarray(draw_detections(Image.fromarray(values), []))
+    np.testing.assert_array_equal(made, np.repeat((values >> 8)[:, :, None], 3, 2))
+    assert draw_detections(Image.new("F", (4, 4)), []).mode == "RGB"
+
+
+def test_a_text_of_any_length_is_shortened_in_few_steps():
+    font = ImageFont.load_default(14)
+    steps = []
+
+    class Counted:
+        def getlength(self, text: str) -> float:
+            steps.append(text)
+            return font.getlength(text)
+
+    short = shorten("name " * 2000, Counted(), 90)
+    assert 80 < font.getlength(short) <= 90
+    assert len(steps) < 20
+    for width in range(0, 90, 7):  # the longest that fits
+        text = shorten("abcdefghijkl", font, width)
+        fits = [i for i in range(1, 13) if font.getlength("abcdefghijkl"[:i] + ".." * (i < 12)) <= width]
+        assert text == ("abcdefghijkl"[: fits[-1]] + ".." * (fits[-1] < 12) if fits else "")
+
+
+@pytest.mark.parametrize("far", [1e12, float("inf")])
+def test_points_far_away_take_no_time(far):
+    """Of weights that are no good; a line to 1e9 took minutes."""
+    image = Image.new("RGB", (100, 100), "white")
+    box, score, label = np.array([[10, 10, 60, 60]], np.float32), np.ones(1, np.float32), np.array([1])
+    points = np.array([[[10, 10], [far, 10], [60, 60], [10, 60]]], np.float32)
+    outlined = draw(image, Detections(box, score, label, quadrilaterals=points))
+    assert tuple(np.asarray(outlined)[10, 90]) == colour(1)  # along the upper side, to the right
+    dotted = draw(image, Detections(box, score, label, landmarks=points, links=((2, 3),)))
+    assert tuple(np.asarray(dotted)[60, 35]) == colour(1)
+
+
+def test_names_with_signs_that_the_small_font_lacks(monkeypatch):
+    """Pillow's own font has the signs of ASCII alone: "ü" was an empty frame."""
+    assert font_for(["cat"], 20).getname() == ImageFont.load_default(20).getname()  # so are all tags without such names
+    monkeypatch.setattr(drawing, "system_fonts", tuple)
+    assert font_for(["Tür"], 20).getname() == ImageFont.load_default(20).getname()  # nothing better on this system
+    monkeypatch.undo()
+    drawing.system_fonts.cache_clear()
+    if not drawing.system_fonts():
+        pytest.skip("this system has none of the fonts")
+    font = font_for(["Tür", "ñandú", "Łódź"], 20)
+    absent = bytes(font.getmask("\uffff"))
+    assert all(bytes(font.getmask(sign)) != absent for sign in "ürñúŁóź")
+    image = Image.new("RGB", (100, 100), "white")
+    one, two = (draw_detections(image, [Detection(1, 0.9, (10, 40, 60, 60))], {1: name}) for name in ("Tür", "Tér"))
+    assert changed(one, two).any()

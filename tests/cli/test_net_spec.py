@@ -68,6 +68,18 @@ def test_the_same_as_by_hand():
     assert parse_net(str(small()), strict=True) == wanted
 
 
+def test_a_layer_of_which_the_second_top_alone_has_a_name():
+    """Both tops had that name, so that a reader of the first one got the second."""
+    data, label = L.Data(ntop=2)
+    n = NetSpec()
+    n.label = label
+    n.x = L.ReLU(data)
+    assert [(x.name, list(x.bottom), list(x.top)) for x in n.to_proto().layer] == [
+        ("Data1", [], ["Data1", "label"]),
+        ("x", ["Data1"], ["x"]),
+    ]
+
+
 def test_it_runs():
     n = NetSpec(force_backward=True)
     n.data = L.Input(shape=dict(dim=[2, 3, 8, 8]))

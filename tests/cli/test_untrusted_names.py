@@ -32,6 +32,7 @@ from boxpresso.proto import parse_net, parse_solver
 from boxpresso.proto.errors import visible
 from boxpresso.recipes import folders
 from boxpresso.recipes.texts import train_script
+from boxpresso.tables import places, table
 from boxpresso.train.curves import label, plot
 from boxpresso.train.progress import progress
 
@@ -230,3 +231,15 @@ def test_an_error_of_a_message_names_no_file():
         Net(parse_net(FAULTS["setup"][0]), device="cpu")
     with pytest.raises(BoxpressoError, match=r"^from here: InnerProduct layer 'it'"):
         Net(parse_net(FAULTS["setup"][0]), device="cpu", source="from here")
+
+
+def test_columns_of_names_with_wide_signs_are_below_each_other():
+    """A Chinese, Japanese or Korean sign takes two places of a terminal, an accent by itself none."""
+    rows = [["自行车", "7"], ["cafe\u0301", "12"], ["bus", "3"]]
+    assert table(("label", "count"), rows, "<>") == [
+        "label   count",
+        "自行车      7",
+        "cafe\u0301       12",
+        "bus         3",
+    ]
+    assert [places(line) for line in table(("", ""), rows, "<>")[1:]] == [10, 10, 10]

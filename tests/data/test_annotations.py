@@ -258,6 +258,21 @@ def test_one_file_is_given(tmp_path):
         folders.recognise(tmp_path / "t.csv")
 
 
+def test_corners_of_a_table_in_another_order(tmp_path):
+    csv_named(tmp_path)
+    path = tmp_path / "boxes.csv"
+    before = [picture.scene for rows in folders.read(tmp_path, "csv").splits.values() for picture in rows]
+    text = path.read_text()
+    assert "10,5,30,15" in text
+    path.write_text(text.replace("10,5,30,15", "30,5,10,15"))
+    after = [picture.scene for rows in folders.read(tmp_path, "csv").splits.values() for picture in rows]
+    for one, two in zip(before, after):
+        np.testing.assert_array_equal(one.corners, two.corners)
+    (line,) = [line for scene in after for line in scene.swapped]
+    assert line.endswith(": the corners of the box [30.0, 5.0, 10.0, 15.0] are in another order")
+    assert not any(scene.swapped for scene in before)
+
+
 def wrong(root: Path, format: str) -> list[str]:
     read = folders.read(root, format)
     return [picture.scene.wrong for rows in read.splits.values() for picture in rows if picture.scene.wrong]
@@ -269,7 +284,7 @@ def test_what_is_broken_has_its_name_and_line(tmp_path):
     text = path.read_text()
     for line, message in {
         "two.png,64,20,cat,ten,5,30,15": "boxes.csv, line 5: the corners of a box must be finite numbers",
-        "two.png,64,20,cat,30,5,10,15": "boxes.csv, line 5: the box [30.0, 5.0, 10.0, 15.0] has no area",
+        "two.png,64,20,cat,30,5,30,15": "boxes.csv, line 5: the box [30.0, 5.0, 30.0, 15.0] has no area",
         "two.png,64,20,,3,5,10,15": "boxes.csv, line 4: an object has no class",
         "nine.png,64,20,cat,3,5,10,15": "there is no picture 'nine.png' in",
         "../../etc/a.png,64,20,cat,3,5,10,15": "there is no picture 'etc/a.png' in",

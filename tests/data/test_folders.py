@@ -128,7 +128,7 @@ def test_hidden_files_and_long_names(tmp_path):
 
 def test_voc_that_is_wrong(tmp_path):
     root = voc(tmp_path, {
-        **OBJECTS, "d": [("cow", 0, (1, 1, 9, 9))], "e": [("cat", 0, (9, 9, 5, 20))], "f": [("cat", 0, (50, 1, 90, 9))],
+        **OBJECTS, "d": [("cow", 0, (1, 1, 9, 9))], "e": [("cat", 0, (9, 9, 8, 8)), ("cat", 0, ("nan", 1, 5, 20))], "f": [("cat", 0, (50, 1, 90, 9))],
         "g": [], "h": [], "i": [],
     })  # fmt: skip
     (root / "Annotations/g.xml").unlink()
@@ -155,6 +155,19 @@ def test_voc_that_is_wrong(tmp_path):
         read_voc(root, "val")
     with pytest.raises(DataError, match="there is no folder /nowhere"):
         read_voc("/nowhere")
+
+
+def test_corners_in_another_order_are_the_same_box_and_told(tmp_path):
+    """The other objects of the picture are kept: without them they would be learned as background."""
+    root = voc(tmp_path, {"a": [("cat", 0, (20, 18, 5, 3)), ("cat", 0, (1, 30, 40, 1)), ("cat", 0, (5, 5, 5, 9))]})
+    [scene] = read_voc(root, "train", ["cat"])
+    np.testing.assert_array_equal(scene.corners, [[4, 2, 20, 18], [0, 0, 40, 30], [4, 4, 5, 9]])
+    assert [line.partition("a.xml: ")[2] for line in scene.swapped] == [
+        f"the corners of the box {box} are in another order" for box in ([20.0, 18.0, 5.0, 3.0], [1.0, 30.0, 40.0, 1.0])
+    ]
+    scene.check()
+    with pytest.raises(BrokenRecord, match="in another order"):
+        scene.check(strict=True)
 
 
 def test_boxes_beyond_the_picture_are_clipped_and_told(tmp_path):

@@ -15,7 +15,7 @@ from shared import golden, recorded
 
 from boxpresso import BoxpressoError, Layer, LayerError, ModelError, Net
 from boxpresso.layers.core import REGISTRY, discover
-from boxpresso.proto import parse_net
+from boxpresso.proto import NetParameter, V1LayerParameter, parse_net
 
 SMALL = """
 name: "small" force_backward: true
@@ -519,6 +519,16 @@ def test_an_input_of_another_width_cannot_change_parameters():
         net.forward(data=np.zeros((2, 3, 9, 9)))
 
 
+def test_a_message_in_an_old_form_is_upgraded():
+    """Of `layers` there was a net without layers, and `input` was refused; only what came from a file was upgraded."""
+    old = NetParameter(input=["x"], input_dim=[1, 1, 1, 2])
+    old.layers.add(name="r", type=V1LayerParameter.RELU, bottom=["x"], top=["y"])
+    net = Net(old, device="cpu")
+    assert [layer.type for layer in net.layers] == ["Input", "ReLU"]
+    assert net.forward(x=np.array([[[[-1, 2]]]]))["y"].ravel().tolist() == [0, 2]
+    assert len(old.layers) == 1  # the caller's message is as it was
+
+
 def test_debug_info(capsys):
     net = Net(parse_net("debug_info: true " + SMALL), device="cpu")
     net.forward(data=np.ones((2, 3, 6, 6)))
@@ -526,6 +536,13 @@ def test_debug_info(capsys):
     said = capsys.readouterr().err
     assert "[Forward] Layer conv, top blob conv data: " in said
     assert "[Backward] Layer conv, param blob 0 diff: " in said
+    values = [np.concatenate([np.ravel(getattr(b, kind)) for b, *_ in net.learnable]) for kind in ("data", "diff")]
+    first = ", ".join(f"{np.abs(each.astype(float)).sum():.6g}" for each in values)
+    second = ", ".join(f"{np.linalg.norm(each.astype(float)):.6g}" for each in values)
+    line = f"    [Backward] All net params (data, diff): L1 norm = ({first}); L2 norm = ({second})"
+    assert said.splitlines()[-1] == line  # as Caffe ends a backward pass
+    net.backward(start="a", end="a", a=np.ones((2, 2)))
+    assert "All net params" not in capsys.readouterr().err
 
 
 def test_every_layer_says_what_it_is():

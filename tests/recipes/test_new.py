@@ -586,6 +586,10 @@ def test_schedules_are_sensible(kind, backbone, pretrained):
     few = schedule.plan(kind, backbone, 40, 4, pretrained, iterations=5, batch=3, rate=0.5)
     assert (few.iterations, few.batch * few.iter_size, few.rate, few.iterations % few.test_interval) == (5, 3, 0.5, 0)
     assert schedule.plan(kind, backbone, 40, 4, pretrained, iterations=350).test_interval in (25, 35, 50)
+    prime = schedule.plan(
+        kind, backbone, 40, 4, pretrained, iterations=10007
+    )  # it had one test and one snapshot, at its end
+    assert (prime.iterations, prime.test_interval, prime.snapshot) == (10007, 500, 2000)
 
 
 def large_shapes(root: Path, count: int) -> None:

@@ -213,3 +213,14 @@ def test_a_port_in_use_is_said(server):
         started(grpc_port=number),
     ):
         pass
+
+
+def test_bytes_that_are_no_message(server):
+    with grpc.insecure_channel(server.grpc) as channel:
+        ask = channel.unary_unary(
+            "/inference.GRPCInferenceService/ModelInfer", request_serializer=bytes, response_deserializer=bytes
+        )
+        with pytest.raises(grpc.RpcError) as refusal:
+            ask(b"\xff\xff\xff", timeout=20)
+    assert refusal.value.code() == grpc.StatusCode.INVALID_ARGUMENT
+    assert refusal.value.details() == "the message is not a ModelInferRequest"

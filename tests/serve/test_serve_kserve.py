@@ -7,12 +7,15 @@ import json
 import struct
 import threading
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from served import LOCAL, NAMES, cells, get, httpx, png, refused, rows, started, wide_net
 
-from boxpresso import Detector
+from boxpresso import BoxpressoError, Detector
+from boxpresso.decoders.detections import Detections
+from boxpresso.serve import kserve
 
 MODEL = "v2/models/tiny.prototxt"
 
@@ -150,6 +153,16 @@ def test_what_is_not_of_the_protocol(server):
         (image(data=[[1], 2]), 422, "not of both"),
         (image(data=["?"]), 422, "base64"),
         (image(), 400, "not a picture"),
+        (image(name=[]), 422, r"the input is \[\] of 'BYTES'"),
+        (image(datatype={}), 422, "the input is 'image' of {}"),
+        (image(shape=[True]), 422, "at most 4 whole numbers from 1"),
+        (image(shape=[1] * 5), 422, "at most 4 whole numbers from 1"),  # the product of many takes hours
+        (
+            {**image(), "parameters": {"threshold": "\ud800"}},
+            422,
+            r"threshold is \?, not",
+        ),  # half a pair, which UTF-8 has not
+        (image(parameters={"binary_data_size": "\ud800"}), 400, r"binary_data_size is \?, but"),
         (image(parameters={"binary_data_size": 9}), 400, "binary_data_size is 9, but 0 bytes"),
         ({**image(), "parameters": {"threshold": 2}}, 422, "threshold is 2"),
         ({**image(), "outputs": [{"name": "masks"}]}, 422, "no output 'masks'"),
@@ -178,6 +191,31 @@ def test_what_is_not_of_the_protocol(server):
     same(
         values(infer(server, image(data=[base64.b64encode(png(cells())).decode()]))), expected(cells())
     )  # it still answers
+
+
+def test_what_fails_is_the_request_of_its_own_client():
+    """Another that waits beside it, whose picture the net refuses or that cannot be read at all, takes nobody with it."""
+
+    def batch(pictures, wanted, most):
+        if any(one.shape[0] > 9 for one in pictures):
+            raise BoxpressoError("too large for the net")
+        return [Detections.none() for _ in pictures]
+
+    batcher = kserve.Batcher(SimpleNamespace(batch=batch), 8)
+
+    def enter(size):
+        asked = kserve.Asked([np.zeros((size, 4, 3), np.uint8)], kserve.Wanted(), {})
+        return batcher.enter(lambda: asked)
+
+    def unreadable():
+        raise TypeError("unhashable type: 'list'")
+
+    fine, large, broken = enter(4), enter(10), batcher.enter(unreadable)
+    assert len(batcher.answer(fine)[1]) == 1
+    with pytest.raises(BoxpressoError, match="too large for the net"):
+        batcher.answer(large)
+    with pytest.raises(TypeError):
+        batcher.answer(broken)
 
 
 def test_requests_that_wait_go_through_the_net_together():

@@ -102,6 +102,20 @@ def test_patience_ends_a_training_with_a_snapshot(tmp_path):
         Best(SolverParameter(test_interval=1), print)
 
 
+@pytest.mark.parametrize("ended", [2, 3, 4, 6])
+def test_a_resumed_training_has_the_patience_that_is_left(ended, tmp_path):
+    """It ends where it would have ended uninterrupted; the test at a snapshot comes again, and counts once."""
+    whole = solver_of(tmp_path, "snapshot: 1", iterations=50, patience=3)
+    whole.solve()
+    assert whole.best.best.iteration == 3
+    for path in tmp_path.iterdir():
+        if any(path.name.startswith(f"net_iter_{i}.") for i in range(ended + 1, 50)):
+            path.unlink()
+    resumed = solver_of(tmp_path, "snapshot: 1", iterations=50, patience=3)
+    resumed.solve("auto")
+    assert (resumed.iter, resumed.best.best.iteration) == (whole.iter, whole.best.best.iteration)
+
+
 def test_nothing_is_kept_where_nobody_asked(tmp_path):
     solver = solver_of(tmp_path, "snapshot_after_train: false", iterations=2)
     solver.solve()

@@ -124,6 +124,13 @@ def test_random_numbers_are_a_ranks_own_but_those_of_weights_and_records_are_not
         net.layer_dict["data"].close()
 
 
+def test_one_rank_has_everything_in_common_with_itself():
+    ranks = Ranks()
+    assert ranks.gather(np.arange(3)).tolist() == [[0, 1, 2]]
+    assert [line.partition(": process ")[0] for line in ranks.describe("cpu")] == ["Rank 0 of 1"]
+    assert (ranks.common("x"), ranks.mean(0.5), ranks.tell("bär")) == ("x", 0.5, ["bär"])
+
+
 def settled(text: str, rank: int, size: int = 2) -> Net:
     """A net for training as rank `rank` has it."""
     net = Net(parse_net(text), phase="TRAIN", device="cpu", seed=1)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from itertools import chain
 
 import numpy as np
 import pytest
+from places import ROOT
 from shared import golden, need, recorded
 
 from boxpresso import LayerError, ModelError, Net, Solver
 from boxpresso.proto import SolverParameter, parse_net, parse_solver
+from boxpresso.train import fork_fields
 from boxpresso.train.rates import Rates
 from boxpresso.train.state import write_state
+from boxpresso.train.updates import METHODS
 
 TRACES = golden("solver")
 
@@ -281,12 +285,70 @@ def test_clipping_comes_before_iter_size_and_decay():
         (("display: 2", "display: 2 test_iter: 3"), "1 test_iter values for 0 test nets"),
         (("display: 2", "display: 2 iter_size: 0"), "iter_size and average_loss count from 1"),
         (("display: 2", "display: 2 regularization_type: 'L3'"), "regularization_type must be L1 or L2"),
+        (('"TYPE"', '"Adam" momentum2: 1'), "momentum2 of Adam must be from 0 to below 1, got 1"),
+        (('type: "TYPE"', "solver_type: SAG"), "unknown type 'SAG'"),
+        (("display: 2", "display: 2 test_iter: -1 test_interval: 2"), r"test_iter counts batches from 0, got \[-1\]"),
+        (
+            ("display: 2", "display: 2 rampup_interval: 10 rampup_lr: 0.01"),
+            "rampup_interval of a fork of Caffe is not supp",
+        ),
+        (
+            ("display: 2", "display: 2 clip_weights: 0.01"),
+            "clip_weights of a fork of Caffe is not supported; remove it",
+        ),
     ],
 )
 def test_a_wrong_solver_is_named(change, words):
     text = SOLVER.replace(*change) if change[0] in SOLVER else SOLVER.replace("TYPE", change[1])
     with pytest.raises(ModelError, match=words):
         Solver(parse_solver(text.replace("TYPE", "SGD")), log=lambda line: None)
+
+
+def test_every_field_of_a_solver_is_read_or_in_a_table():
+    """Else a fork's schedule would be passed over in silence."""
+    of_forks = {*fork_fields.REFUSED, *fork_fields.PASSED_OVER, *fork_fields.OF_OTHERS}
+    names = {field.name for field in SolverParameter.DESCRIPTOR.fields}
+    assert of_forks <= names
+    files = [ROOT / "boxpresso/proto/upgrade.py", *(ROOT / "boxpresso/train").glob("*.py")]
+    text = "".join(path.read_text("utf-8") for path in files if path.name not in ("fork_fields.py", "rate_range.py"))
+    assert [name for name in sorted(names - of_forks) if not re.search(rf"\b{name}\b", text)] == []
+    assert [name for name in of_forks if re.search(rf"p(aram)?\.{name}\b", text)] == []
+
+
+def test_the_old_form_of_the_type_counts_in_a_message_too():
+    """A SolverParameter that a script filled trained with SGD, whatever its solver_type."""
+    param = parse_solver(SOLVER.replace('type: "TYPE"', ""))
+    param.solver_type = SolverParameter.ADAM
+    solver = Solver(param, log=lambda line: None)
+    assert (solver.method, solver.param.type) == (METHODS["Adam"], "Adam")
+
+
+def test_what_a_training_passes_over_is_said():
+    with pytest.warns(UserWarning, match="solver: snapshot_diff is not supported, and is passed over"):
+        small(more="snapshot_diff: true")
+    small(more="min_lr: 0 larc_eta: 0.1 layer_wise_reduce: false test_average: true")  # what changes nothing
+
+
+def test_a_test_of_no_batches_has_no_outputs():
+    """As in Caffe, whose users leave a test out so."""
+    lines = []
+    solver = small(
+        more="test_iter: 0 test_interval: 4 test_compute_loss: true "
+        "test_net_param { layer { name: 'n' type: 'DummyData' top: 'n' dummy_data_param { shape { } } } }",
+        log=lines.append,
+    )
+    solver.step(1)
+    assert solver.test() == [{}]
+    assert "Iteration 0, Testing net (#0)" in lines
+    assert not any("Test net output" in line or "Test loss" in line for line in lines)
+
+
+def test_snapshots_without_a_prefix_are_refused_before_the_training():
+    solver = small(more="snapshot: 4")
+    with pytest.raises(ModelError, match="a snapshot needs snapshot_prefix"):
+        solver.solve()
+    assert solver.iter == 0
+    small(more="snapshot: 9").solve()  # of 8 iterations
 
 
 def test_a_state_of_another_kind_is_refused(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import signal
@@ -13,9 +14,10 @@ import numpy as np
 import pytest
 from shared import need
 
-from boxpresso import Net
+from boxpresso import ModelError, Net
 from boxpresso.__main__ import main
 from boxpresso.train.curves import read_curves
+from boxpresso.train.ranks import Ranks
 
 
 @pytest.fixture(autouse=True)
@@ -129,3 +131,24 @@ def test_errors(tmp_path, capsys):
     assert "cannot read the log" in capsys.readouterr().err
     assert main(["train", "--solver", str(tmp_path / "none.prototxt")]) == 1
     assert "none.prototxt" in capsys.readouterr().err
+
+
+def test_of_several_ranks_one_writes_the_project_of_a_folder(monkeypatch, capsys):
+    """All of them did, and all but the first found that it exists already, while that one waited for them."""
+    ranks, seen = Ranks(), []
+    ranks.rank, ranks.size = 1, 2
+    monkeypatch.setattr(ranks, "together", contextlib.nullcontext)
+    monkeypatch.setattr(ranks, "common", lambda value: ("p/solver.prototxt", "p/train.log", "auto"))
+    monkeypatch.setattr("boxpresso.train.ranks.open_ranks", lambda: ranks)
+    monkeypatch.setattr(
+        "boxpresso.cli.train.prepared", lambda args: pytest.fail("a rank that is not the first writes it")
+    )
+
+    def solver(source, **options):
+        seen.append((source, options["ranks"]))
+        raise ModelError("far enough")
+
+    monkeypatch.setattr("boxpresso.train.Solver", solver)
+    assert main(["train", "pictures"]) == 1
+    assert seen == [("p/solver.prototxt", ranks)]
+    assert "far enough" in capsys.readouterr().err

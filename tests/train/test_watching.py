@@ -130,6 +130,12 @@ def test_the_best_score_is_named(watch):
 # plot --follow
 
 
+def test_beyond_max_iter_no_time_is_left(watch):
+    watch.started = 0, time.perf_counter() - 10
+    watch.solver.iter = watch.total + 5
+    assert watch.seconds_left() == 0
+
+
 def test_follow_draws_as_the_log_grows(tmp_path):
     log, seen, script = tmp_path / "log", [], iter(
         ["Iteration 0, loss = 4\n", "Iteration 10, lo", "ss = 2\nIteration 10, lr = 0.1\n", "", "Optimization Done.\n"]

@@ -8,7 +8,7 @@ tests/layers/core/test_fork_fields.py finds one that is none of these.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 SCALES = ("input_scale", "output_scale", "weight_scale", "bias_scale")  # of tensors in 8 bits: synopsys-caffe
@@ -86,7 +86,10 @@ PASSED_OVER: dict[str, tuple[str, ...]] = {
     "transform_param": UNREAD["transform_param"],
 }  # fmt: skip
 # Whose default is not what our layer does, but this is.
-PLAIN: dict[tuple[str, str], Any] = {("batch_norm_param", "use_weight_bias"): False}
+PLAIN: dict[tuple[str, str], Any] = {
+    ("batch_norm_param", "use_weight_bias"): False,
+    ("yolov3_param", "label_smooth_eps"): 0.0,
+}
 
 
 def refused_field(param: Any, messages: Sequence[str]) -> str:
@@ -102,23 +105,25 @@ def refused_field(param: Any, messages: Sequence[str]) -> str:
     for message in messages:
         if message not in UNREAD or not param.HasField(message):
             continue
-        settings = getattr(param, message)
-        for field, value in settings.ListFields():
-            if field.name not in UNREAD[message]:
-                continue
-            if isinstance(value, (bool, int, float, str)):
-                plain = PLAIN.get((message, field.name), field.default_value)
-                same = field.has_default_value and value == plain
-            else:  # numbers of several tensors in 8 bits, or what a fork does after the layer
-                same = field.name in EIGHT_BITS and all(each == (field.name in SCALES) for each in value)
-            if same:
-                continue
-            if field.name in PASSED_OVER.get(message, ()):
-                warnings.warn(
-                    f"{param.type} layer {param.name!r}: {message}: {field.name} of a fork of Caffe is not supported, and is "
-                    "passed over",
-                    stacklevel=2,
-                )
-            else:
-                return f"{message}: {field.name} of a fork of Caffe is not supported; remove it"
+        for name in other_values(getattr(param, message), UNREAD[message], message):
+            if name not in PASSED_OVER.get(message, ()):
+                return f"{message}: {name} of a fork of Caffe is not supported; remove it"
+            warnings.warn(
+                f"{param.type} layer {param.name!r}: {message}: {name} of a fork of Caffe is not supported, and is passed over",
+                stacklevel=2,
+            )
     return ""
+
+
+def other_values(settings: Any, fields: Sequence[str], message: str = "") -> Iterator[str]:
+    """The names of those `fields` of a message that are given a value that asks for something else than what is done."""
+    for field, value in settings.ListFields():
+        if field.name not in fields:
+            continue
+        if isinstance(value, (bool, int, float, str)):
+            plain = PLAIN.get((message, field.name), field.default_value)
+            same = field.has_default_value and value == plain
+        else:  # numbers of several tensors in 8 bits, or what a fork does after the layer
+            same = field.name in EIGHT_BITS and all(each == (field.name in SCALES) for each in value)
+        if not same:
+            yield field.name

@@ -130,7 +130,7 @@ def test_fields_that_are_refused_are_in_the_schema():
         'type: "PriorBox" prior_box_param { min_size: 4 p_type: DENSE }',
         'type: "Proposal" proposal_param { shuffle_channel: false }',
         'type: "ROIPooling" roi_pooling_param { pooled_h: 1 pooled_w: 1 pooled_size: 2 }',
-        'type: "Yolov3" yolov3_param { label_smooth_eps: 0.2 }',
+        'type: "Yolov3" yolov3_param { label_smooth_eps: 0.1 }',
         'type: "DetectionAccuracy" detection_accuracy_param { coord_num: 5 }',
         'type: "MultiStageMeanfield" multi_stage_meanfield_param { forced_spatial_filter_weight: 3 }',
     ],
@@ -179,7 +179,7 @@ def test_detection_layers_take_what_changes_nothing():
     for text in (
         'type: "PriorBox" prior_box_param { p_type: CLASSIC inner_scale: 3 }',
         'type: "Proposal" proposal_param { shuffle_channel: true }',
-        'type: "Yolov3" yolov3_param { side: 7 noobject_scale: 1 label_smooth_eps: 0.1 iou_thresh: 0.5 accumulate: true }',
+        'type: "Yolov3" yolov3_param { side: 7 noobject_scale: 1 label_smooth_eps: 0 iou_thresh: 0.5 accumulate: true }',
         'type: "DetectionAccuracy" detection_accuracy_param { coord_num: 4 }',
         'type: "ROIPooling" roi_pooling_param { use_faster_roipooling: 1 }',
     ):

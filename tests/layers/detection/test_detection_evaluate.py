@@ -96,3 +96,13 @@ def test_what_is_wrong_is_said():
         Rig(TEXT.format(""), [np.zeros((1, 1, 1, 7)), np.zeros((1, 1, 1, 7))])
     with pytest.raises(LayerError, match="background"):
         evaluate(found([0, 0, 0.9, 0, 0, 1, 1]), truth([0, 1, 0, 0, 0, 1, 1, 0]))
+
+
+@pytest.mark.filterwarnings("error")
+def test_boxes_without_an_end_are_wrong_and_warn_of_nothing():
+    """As an SSD has them in the test of its first iterations."""
+    inf = np.inf
+    odd = [[0, 0, inf, 0], [inf, 0, inf, 9], [-inf, -inf, inf, inf], [0, 0, 3e38, 3e38], [np.nan, 0, 1, 1]]
+    detections = found(*([0, 1, 0.9 - i / 10, *box] for i, box in enumerate(odd)), [0, 1, 0.1, 0, 0, 1, 1])
+    rows = evaluate(detections.astype(np.float32), truth([0, 1, 0, 0, 0, 1, 1, 0]).astype(np.float32))
+    close(rows[2:, 3:], [[0, 1]] * len(odd) + [[1, 0]])
