@@ -133,6 +133,8 @@ CASES: list[Case] = [
          'weight_filler { type: "gaussian" } }', "n c, 0: n", refused={"c": "hold no elements"}),
     Case("LargeMarginInnerProduct", "largemargin_inner_product_param { num_output: 4 type: TRIPLE "
          'weight_filler { type: "gaussian" } }', "n c, 0: n", refused={"c": "hold no elements"}),
+    Case("CrossCorrelation", "convolution_param { num_output: 3 kernel_size: 3 pad: 1 }", "n 4 h w, 3 4 3 3", down=(0, 1),
+         refused={"hw": "does not fit"}),
     Case("InnerDistance", 'inner_distance_param { num_output: 4 weight_filler { type: "gaussian" } }', "n c",
          refused={"c": EMPTY}),
     Case("SPP", "spp_param { pyramid_height: 2 pool: MAX }", refused={"hw": "image is empty"}),
@@ -183,6 +185,8 @@ CASES: list[Case] = [
     Case("NormalizeChannels", "", tops=2), Case("ChannelScale", "", "n c h w, n 1 h w", down=(0, 1)),
     Case("Correlation", "correlation_param { kernel_size: 1 max_displacement: 2 pad: 2 }", "n c h w, n c h w", down=(0, 1),
          refused={"hw": "do not fit"}),
+    Case("FlowWarp", "", "n c h w, n 2 h w", down=(0, 1)), Case("ChannelNorm"),
+    Case("Resample", "resample_param { height: 3 width: 4 }", down=None, refused={"hw": "cannot make 3 x 4 pixels"}),
     Case("MIL", "", refused={"hw": "has no elements"}), Case("MIL", "mil_param { context_per_roi: 2 }", "2*k c"),
     Case("PoseEvaluate", "pose_evaluate_param { num_joint: 9 }", "n 1 h w", down=None),
     Case("PoseCreate", "pose_create_param { num_joint: 8 }", "n 8 h w", tops=2, down=None, refused={"hw": "have no elements"}),
