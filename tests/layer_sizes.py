@@ -332,6 +332,7 @@ CASES: list[Case] = [
     Case("FPNProposal", 'python_param { param_str: "{feat_strides: [8, 16], scales: [2], ratios: [1]}" }',
          "1 3, 1 4 2*h 2*w, 1 4 h w, 1 2 2*h 2*w, 1 2 h w", 3, down=None, listed=""),
     Case("PyramidRegions", "", "k 5", 4, down=None, listed=""),
+    Case("Region", "region_param { classes: 3 boxes_of_each_grid: 2 softmax: true }", "n 16 h w", down=None),
     Case("RegionLoss", "region_loss_param { num_class: 3 num: 1 biases: 1 biases: 1 }", "n 8 h w, 0: n k 5", 1,
          "TRAIN"),
     Case("Yolov3", "yolov3_param { num_class: 2 num: 1 anchors_scale: 8 biases: 8 biases: 8 mask: 0 }",
