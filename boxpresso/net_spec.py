@@ -292,10 +292,11 @@ def owner(top: Top | Function) -> Function:
     return top if isinstance(top, Function) else top.layer
 
 
-def to_net(layers: list[Function], names: dict[Top | Function, str]) -> NetParameter:
+def to_net(layers: list[Function], names: dict[Top | Function, str], by_type: bool = False) -> NetParameter:
     """The layers and all that they need, in order. Blobs without a name are called after their layer, layers without one
-    after their first named top, else after their type and a number."""
-    net, done = NetParameter(), dict[Function, LayerParameter]()
+    after their first named top, else after their type and a number. by_type: blobs without a name are called so, too, and
+    layers after their first top, as pycaffe does it."""
+    net, done, names = NetParameter(), dict[Function, LayerParameter](), dict(names)
     taken = set(names.values())
 
     def automatic(type: str) -> str:
@@ -305,14 +306,18 @@ def to_net(layers: list[Function], names: dict[Top | Function, str]) -> NetParam
 
     def add(layer: Function) -> LayerParameter:
         bottoms = [b if isinstance(b, str) else done[b.layer].top[b.index] for b in layer.bottoms]
+        unnamed = layer.tops[:1] if layer.in_place else layer.tops
+        for top in unnamed if by_type else []:
+            names[top] = names.get(top) or automatic(layer.type)
         named = [names[top] for top in (layer, *layer.tops) if top in names]
         message = net.layer.add(name=layer.name or (named[0] if named else automatic(layer.type)), type=layer.type)
         message.bottom.extend(bottoms)
         if layer.in_place:
             message.top.append(bottoms[0])
         else:
+            plain = message.name not in [names.get(top) for top in layer.tops]  # else a later top is called so
             for i, top in enumerate(layer.tops):
-                message.top.append(names.get(top) or (message.name if i == 0 else f"{message.name}_{i}"))
+                message.top.append(names.get(top) or (message.name if i == 0 and plain else f"{message.name}_{i}"))
         message.MergeFrom(layer.message)
         return message
 

@@ -18,7 +18,7 @@ from .proto import caffe_pb2
 
 def to_proto(*tops: Any) -> Any:
     """The caffe_pb2.NetParameter of some tops: their layers and all that these need, named after their types."""
-    return caffe_message(to_net([owner(top) for top in tops], {}))
+    return caffe_message(to_net([owner(top) for top in tops], {}, by_type=True))
 
 
 def caffe_message(net: NetParameter) -> Any:
@@ -139,7 +139,8 @@ class NetSpec(SpecNet):
     def to_proto(self) -> Any:
         """The net as a caffe_pb2.NetParameter; its str is the prototxt."""
         layers = list(dict.fromkeys(owner(top) for top in self._tops.values()))
-        return caffe_message(to_net(layers, {top: name for name, top in self._tops.items()}))
+        names = {top: name for name, top in self._tops.items()}
+        return caffe_message(to_net(layers, names, by_type=True))
 
     def __str__(self) -> str:
         return str(self.to_proto())

@@ -416,9 +416,13 @@ class UserFinder(MetaPathFinder):
 
 @cache
 def installed() -> tuple[Path, ...]:
-    """The folders of Python, of its packages, and of Boxpresso."""
+    """The folders of Python, of its packages, and of Boxpresso: also those on the path that pip has written to (--target)."""
     folders = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
-    packages = [folder for folder in sys.path if Path(folder).name in ("site-packages", "dist-packages")]
+    packages = [
+        folder
+        for folder in sys.path
+        if folder and (Path(folder).name in ("site-packages", "dist-packages") or any(Path(folder).glob("*.dist-info")))
+    ]
     return tuple(Path(f).resolve() for f in [*folders, *packages, str(Path(__file__).parents[1])] if f)
 
 

@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import textwrap
+from functools import cache
 
 import numpy as np
 import pytest
@@ -316,6 +317,20 @@ def test_a_python_3_module_beside_a_python_2_script(monkeypatch):
         python2.compile_source(b"print 'main'", "main.py", main=True)
 
 
+def test_a_folder_that_pip_has_written_to_is_not_the_users(tmp_path, monkeypatch):
+    """As `pip install --target` makes one: with a name of Python 2 in it, scipy would not be what it is."""
+    for name in ("target", "own"):
+        write(tmp_path / name, **{f"of_{name}.py": "print 'Python 2'\n"})
+        monkeypatch.syspath_prepend(tmp_path / name)
+    (tmp_path / "target" / "scipy-1.0.dist-info").mkdir()
+    (tmp_path / "own" / "own.egg-info").mkdir()
+    python2.installed.cache_clear()
+    monkeypatch.setattr(python2, "installed", cache(python2.installed.__wrapped__))
+    finder = python2.UserFinder()
+    assert finder.find_spec("of_target") is None
+    assert isinstance(finder.find_spec("of_own").loader, python2.UserLoader)
+
+
 def test_compare_and_round():
     for name, a, b, expected in (
         ("lt", None, -1, True), ("lt", 3, "a", True), ("ge", "a", 3, True), ("gt", len, 0, True), ("le", 2, 2, True),
@@ -526,6 +541,7 @@ BYTES = {  # lines in Python 2, and what it prints
     ),
     "numpy": (
         "import numpy as np\nopen('l', 'w').write('a 1\\nb 2\\n')\nnp.set_printoptions(threshold=np.nan)\n"
+        "np.set_printoptions(threshold='nan')\nassert '...' not in str(np.zeros(1234))\n"
         "np.savez('z', boxes=[[1], [2, 3]])\n"
         "print list(np.loadtxt('l', str, delimiter='\\n')), np.load('z.npz', allow_pickle=True)['boxes'].shape",
         "[np.str_('a 1'), np.str_('b 2')] (2,)",

@@ -9,10 +9,10 @@ from ..core import Layer, Trait
 
 
 class Region(Layer, type="Region", param="region_param", bottoms=1, tops=1, traits=Trait.WRITES_ALL):
-    """The channels of each cell together: of each box 4 coordinates, 1 / (1 + exp(-objectness)), and its classes or their softmax.
+    """The numbers of each box together: 4 coordinates, 1 / (1 + exp(-objectness)), and its classes or their softmax.
 
-    The top has the shape of the bottom, but its elements lie as (N, H, W, boxes, 4 + 1 + classes) in it. The coordinates stay as
-    they are: scripts read them from there, and make boxes of them with their anchors. There is no gradient.
+    The top has the shape of the bottom, but its elements lie as (N, H, W, boxes, 4 + 1 + classes) in it. The coordinates stay
+    as they are: scripts read them from there, and make boxes of them with their anchors. There is no gradient.
 
     Parameters
     ----------
