@@ -236,6 +236,7 @@ CASES: list[Case] = [
     Case("SequenceAccuracy", "", "n k, 0: n k", 3, down=None, refused={"nk": NO_MEAN}),
     Case("SigmoidCrossEntropyBalanceLoss", "", LOSSES, refused={"nc": NO_MEAN}),
     Case("SigmoidCrossEntropyLossWeighted", "", "n c, n c, n c", refused={"nc": NO_MEAN}),
+    Case("SiameseLogisticLoss", "", "n c, n c, n c", refused={"nc": NO_MEAN}),
     Case("FocalLoss", "", LABELS, refused={"c": NO_CHANNELS}),
     Case("HingeLoss", "", "n c, 0: n", phase="TRAIN", refused={"nc": NO_MEAN}),
     Case("InfogainLoss", "", "n 8, 0: n, 1 1 8 8", phase="TRAIN", refused={"n": NO_MEAN}),

@@ -540,12 +540,12 @@ def cmp(a: Any, b: Any) -> int:
 
 
 def round2(number: Any, ndigits: int = 0) -> float:
-    """round of Python 2: a float, and halves are rounded away from zero.
+    """round of Python 2: a float, and halves are rounded away from zero. Arrays of one element are numbers, as numpy had it.
 
     Examples
     --------
-    >>> round2(2.5), round2(-0.5), round2(1.25, 1)
-    (3.0, -1.0, 1.3)
+    >>> round2(2.5), round2(-0.5), round2(1.25, 1), round2(np.array([[2.5]]))
+    (3.0, -1.0, 1.3, 3.0)
     """
-    scale = 10.0**ndigits
-    return math.copysign(math.floor(abs(float(number)) * scale + 0.5) / scale, float(number))
+    scale, value = 10.0**ndigits, float(one_element.number_of(number))
+    return math.copysign(math.floor(abs(value) * scale + 0.5) / scale, value)

@@ -66,6 +66,15 @@ class CrossCorrelation(
         before = self.plan(bottom, self.channels, image, self.outputs, places)
         top[0].reshape(*before, self.outputs, *places)
 
+    def expects(self, index: int, first: tuple[int, ...]) -> tuple[int, ...] | None:
+        """Asked for before setup: the parameters tell it."""
+        p, window = self.param.convolution_param, self.window_of(self.param)
+        axes = len(first) - 1 - p.axis
+        if window is None or axes < 1 or p.axis < 0 or not p.group or len(window.kernel) not in (1, axes):
+            return None
+        kernel = [int(side) for side in window.kernel] * (axes if len(window.kernel) == 1 else 1)
+        return (p.num_output, first[p.axis] // p.group, *kernel)
+
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.convolution.correlate(bottom[0].data, bottom[1].data, self.bias, top[0].data, False)
 
