@@ -13,7 +13,7 @@ MAP, FLOW = RNG.standard_normal((2, 3, 4, 5)), RNG.uniform(-2.4, 2.4, (2, 2, 4, 
 WARP = 'type: "FlowWarp"'
 SIZES = [(9, 11), (3, 4), (4, 2), (6, 3), (4, 5)]
 LAUNCHES: list[tuple] = [  # for tests/device/test_threaded.py
-    (WARP, [MAP, FLOW]), ('type: "ChannelNorm"', [MAP]), ('type: "Resample" resample_param { height: 3 width: 7 }', [MAP]),
+    (WARP, [MAP, FLOW]), ('type: "ChannelNorm"', [MAP]), ('type: "Resample" resample_param { height: 3 width: 7 }', [MAP], []),
 ]  # fmt: skip
 
 
