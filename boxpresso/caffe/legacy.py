@@ -128,7 +128,7 @@ def wrap_fromstring() -> None:
 
 
 def wrap_lists() -> None:
-    """What numpy took of lists and files: lines that a newline cuts, lists of different lengths, a threshold of NaN."""
+    """What numpy took of lists and files: lines that a newline cuts, lists of different lengths, NaN for a threshold."""
     if hasattr(np.loadtxt, "takes_lines"):
         return
     load, options_of = np.loadtxt, np.set_printoptions
@@ -151,9 +151,9 @@ def wrap_lists() -> None:
 
     @functools.wraps(options_of)
     def set_printoptions(precision: Any = None, threshold: Any = None, *rest: Any, **options: Any) -> None:
-        if isinstance(threshold, float) and threshold != threshold:
-            say("numpy.set_printoptions takes a threshold of NaN")
-            threshold = sys.maxsize
+        if isinstance(threshold, str) or (isinstance(threshold, float) and threshold != threshold):
+            say(f"numpy.set_printoptions takes a threshold of {threshold!r}")
+            threshold = sys.maxsize  # no number is above NaN, nor, in Python 2, above a str
         options_of(precision, threshold, *rest, **options)
 
     loadtxt.takes_lines = True  # type: ignore[attr-defined]

@@ -26,8 +26,9 @@ from typing import Any
 import numpy as np
 
 from ..proto.errors import BoxpressoError
-from . import text2
+from . import one_element, text2
 from .generated import renewed
+from .legacy import wanted
 
 NAMES = {"basestring", "execfile", "long", "raw_input", "reduce", "unichr", "unicode", "xrange"}
 METHODS = {"has_key", "iteritems", "iterkeys", "itervalues"}
@@ -308,7 +309,28 @@ def python3_tree(text: str, path: str) -> ast.Module:
     if ".tostring()" in text and "def tostring" not in text:
         for node in ast.walk(tree):
             rename_tostring(node)
-    return tree
+    return ast.fix_missing_locations(tree) if take_one_element(tree) else tree
+
+
+def take_one_element(tree: ast.Module) -> bool:
+    """Makes a tree take arrays of one element for numbers, where this numpy does not; whether anything was changed."""
+    if not (wanted() and one_element.refused()):
+        return False
+    numbers = one_element.Numbers()
+    numbers.visit(tree)
+    if numbers.changed:
+        begin_with(tree, one_element.HELPERS)
+    return numbers.changed
+
+
+def begin_with(tree: ast.Module, text: str) -> None:
+    """Puts lines into a module, behind its docstring and what it takes from __future__."""
+    start = 0
+    for start, node in enumerate(tree.body):  # noqa: B007
+        docstring = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        if not docstring and not (isinstance(node, ast.ImportFrom) and node.module == "__future__"):
+            break
+    tree.body[start:start] = ast.parse(text).body
 
 
 def is_pickle(node: ast.Call) -> bool:
@@ -339,13 +361,9 @@ def convert(text: str, path: str, main: bool) -> ast.Module:
         raise BoxpressoError(f"{path} was converted from Python 2, but line {error.lineno}: {error.msg}") from None
     true_division = re.search(r"^from __future__ import .*\bdivision\b", text, re.MULTILINE) is not None
     bytes_too = text2.active()
+    take_one_element(tree)
     Operators(true_division, bytes_too).visit(tree)
-    start = 0
-    for start, node in enumerate(tree.body):  # noqa: B007
-        docstring = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-        if not docstring and not (isinstance(node, ast.ImportFrom) and node.module == "__future__"):
-            break
-    tree.body[start:start] = ast.parse(HELPERS + BYTES * bytes_too).body
+    begin_with(tree, HELPERS + BYTES * bytes_too)
     return ast.fix_missing_locations(tree)
 
 
@@ -416,9 +434,13 @@ class UserFinder(MetaPathFinder):
 
 @cache
 def installed() -> tuple[Path, ...]:
-    """The folders of Python, of its packages, and of Boxpresso."""
+    """The folders of Python, of its packages, and of Boxpresso: also those on the path that pip has written to (--target)."""
     folders = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
-    packages = [folder for folder in sys.path if Path(folder).name in ("site-packages", "dist-packages")]
+    packages = [
+        folder
+        for folder in sys.path
+        if folder and (Path(folder).name in ("site-packages", "dist-packages") or any(Path(folder).glob("*.dist-info")))
+    ]
     return tuple(Path(f).resolve() for f in [*folders, *packages, str(Path(__file__).parents[1])] if f)
 
 
@@ -518,12 +540,12 @@ def cmp(a: Any, b: Any) -> int:
 
 
 def round2(number: Any, ndigits: int = 0) -> float:
-    """round of Python 2: a float, and halves are rounded away from zero.
+    """round of Python 2: a float, and halves are rounded away from zero. Arrays of one element are numbers, as numpy had it.
 
     Examples
     --------
-    >>> round2(2.5), round2(-0.5), round2(1.25, 1)
-    (3.0, -1.0, 1.3)
+    >>> round2(2.5), round2(-0.5), round2(1.25, 1), round2(np.array([[2.5]]))
+    (3.0, -1.0, 1.3, 3.0)
     """
-    scale = 10.0**ndigits
-    return math.copysign(math.floor(abs(float(number)) * scale + 0.5) / scale, float(number))
+    scale, value = 10.0**ndigits, float(one_element.number_of(number))
+    return math.copysign(math.floor(abs(value) * scale + 0.5) / scale, value)

@@ -395,7 +395,7 @@ def _upgrade_batch_norm(layers: Iterable[LayerParameter]) -> None:
 
 _OF_VOLUMES = {
     "convolution3d": "Convolution", "ndconvolution": "Convolution", "deconvolution3d": "Deconvolution",
-    "nddeconvolution": "Deconvolution", "ndpooling": "Pooling3D",
+    "nddeconvolution": "Deconvolution", "ndpooling": "Pooling3D", "poolingnd": "Pooling",
 }  # fmt: skip
 
 
@@ -431,6 +431,8 @@ def _upgrade_volumes(layer: LayerParameter) -> None:
             p.ClearField(name)
     if layer.HasField("pooling3d_param"):
         _flatten_pooling(layer)
+    if layer.HasField("pooling_nd_param"):
+        _pooling_of_any_axes(layer)
     if kind in ("Pooling", "Pooling3D") and layer.HasField("pooling_param"):
         kind = _upgrade_pooling(layer)
     if kind != layer.type:
@@ -477,6 +479,22 @@ def _flatten_pooling(layer: LayerParameter) -> None:
     )
     p.ceil_mode = own.ceil_mode or not (own.HasField("kernel_d") or own.HasField("ceil_mode"))
     layer.ClearField("pooling3d_param")
+
+
+def _pooling_of_any_axes(layer: LayerParameter) -> None:
+    """pooling_nd_param as pooling_param, whose fields have one number, or those of kernel_size_3d and so on several."""
+    own, p = layer.pooling_nd_param, layer.pooling_param
+    for field, value in own.ListFields():
+        if field.name in ("kernel_size", "stride", "pad"):
+            if len(value) == 1:
+                setattr(p, field.name, value[0])
+            else:
+                getattr(p, f"{field.name}_3d").extend(value)
+        elif field.name == "pool":
+            p.pool = p.PoolMethod.Value(own.PoolMethod.Name(value))
+        elif field.name != "engine":
+            setattr(p, field.name, value)
+    layer.ClearField("pooling_nd_param")
 
 
 def _upgrade_pooling(layer: LayerParameter) -> str:

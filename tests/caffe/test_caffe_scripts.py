@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import textwrap
+from functools import cache
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from places import ROOT
 
 from boxpresso import BoxpressoError, caffe
 from boxpresso.caffe import cython, importing, legacy, libraries, notebook, python2, script
+from boxpresso.caffe.one_element import refused
 
 SHAPES = ROOT / "examples" / "shapes"
 needs_converter = pytest.mark.skipif(
@@ -316,6 +318,59 @@ def test_a_python_3_module_beside_a_python_2_script(monkeypatch):
         python2.compile_source(b"print 'main'", "main.py", main=True)
 
 
+def test_a_folder_that_pip_has_written_to_is_not_the_users(tmp_path, monkeypatch):
+    """As `pip install --target` makes one: with a name of Python 2 in it, scipy would not be what it is."""
+    for name in ("target", "own"):
+        write(tmp_path / name, **{f"of_{name}.py": "print 'Python 2'\n"})
+        monkeypatch.syspath_prepend(tmp_path / name)
+    (tmp_path / "target" / "scipy-1.0.dist-info").mkdir()
+    (tmp_path / "own" / "own.egg-info").mkdir()
+    python2.installed.cache_clear()
+    monkeypatch.setattr(python2, "installed", cache(python2.installed.__wrapped__))
+    finder = python2.UserFinder()
+    assert finder.find_spec("of_target") is None
+    assert isinstance(finder.find_spec("of_own").loader, python2.UserLoader)
+
+
+ONE = """import math
+from math import floor
+import numpy as np
+one, three = np.array([[2.5]]), np.array([3])
+a, d = np.zeros((2, 2)), {}
+a[0, 1] = one
+a[1] = [1, 2]
+d['x'] = one
+a[:, 0] = three
+b = a
+b[1, 1] = three[0]
+result = (int(one), float(three), int('12', 8), math.sqrt(np.array([4.0])), floor(one), '%d %.1f %s' % (three, one, three), '%d' % three, a.tolist())
+"""
+
+
+@pytest.mark.parametrize("old", [False, pytest.param(True, marks=needs_converter)])
+def test_arrays_of_one_element_are_numbers_as_until_numpy_2_4(old, monkeypatch, capsys):
+    monkeypatch.setattr(python2._State, "forced", None)
+    monkeypatch.setattr(libraries, "_said", set())
+    space: dict[str, object] = {}
+    exec(python2.compile_source((ONE + "print 'Python 2'\n" * old).encode(), "one.py", main=True), space)
+    text, cells = "3 2.5 [3]", [[3.0, 2.5], [3.0, 3.0]]
+    assert space["result"] == (2, 3.0, 10, 2.0, 2, text, "3", cells)
+    assert space["d"]["x"] is space["one"]
+    said = capsys.readouterr().err
+    assert said.count("int takes an array of one element for its number as it was in old versions") == refused()
+    bad = "import numpy as np\na = np.zeros(2)\n"
+    for line in ("int(np.zeros(2))", "float([1])", "a[0] = np.ones(2)", "'%d' % np.ones(2)", "'%d' % 'x'", "a[5] = 1"):
+        with pytest.raises((TypeError, ValueError, IndexError)):
+            exec(python2.compile_source(f"{bad}{line}".encode(), "bad.py"), {})
+
+
+def test_numpy_decides_where_old_versions_are_turned_off(monkeypatch):
+    monkeypatch.setattr(python2._State, "forced", None)
+    monkeypatch.setenv("BOXPRESSO_OLD_NAMES", "0")
+    code = python2.compile_source(b"'a docstring'\nimport numpy as np\nx = int(np.ones(1))", "one.py")
+    assert "_call_of_numbers" not in code.co_names
+
+
 def test_compare_and_round():
     for name, a, b, expected in (
         ("lt", None, -1, True), ("lt", 3, "a", True), ("ge", "a", 3, True), ("gt", len, 0, True), ("le", 2, 2, True),
@@ -526,6 +581,7 @@ BYTES = {  # lines in Python 2, and what it prints
     ),
     "numpy": (
         "import numpy as np\nopen('l', 'w').write('a 1\\nb 2\\n')\nnp.set_printoptions(threshold=np.nan)\n"
+        "np.set_printoptions(threshold='nan')\nassert '...' not in str(np.zeros(1234))\n"
         "np.savez('z', boxes=[[1], [2, 3]])\n"
         "print list(np.loadtxt('l', str, delimiter='\\n')), np.load('z.npz', allow_pickle=True)['boxes'].shape",
         "[np.str_('a 1'), np.str_('b 2')] (2,)",

@@ -90,6 +90,22 @@ def test_an_empty_dict_is_no_message():
     assert not layer.transform_param.HasField("distort_param")
 
 
+def test_a_later_top_alone_has_a_name():
+    """As pycaffe's: the layer is called after its first top, and blobs without a name after types, counted over the net."""
+    n = caffe.NetSpec()
+    n.data, rest = L.DummyData(shape=dict(dim=[4, 3]), ntop=2)
+    n.last = L.Slice(n.data, axis=0, slice_point=3, ntop=2)[-1]
+    n.sum = L.Eltwise(L.ReLU(L.Power(rest), in_place=True), L.Slice(n.last, ntop=1))
+    assert [(x.name, list(x.bottom), list(x.top)) for x in n.to_proto().layer] == [
+        ("data", [], ["data", "DummyData1"]),
+        ("Slice1", ["data"], ["Slice1", "last"]),
+        ("Power1", ["DummyData1"], ["Power1"]),
+        ("ReLU1", ["Power1"], ["Power1"]),
+        ("Slice2", ["last"], ["Slice2"]),
+        ("sum", ["Power1", "Slice2"], ["sum"]),
+    ]
+
+
 @pytest.mark.parametrize("bottom", [("a", "b"), "data", 3, None])
 def test_an_input_that_is_no_top_is_a_type_error(bottom):
     with pytest.raises(TypeError, match=rf"^Silence input 0 is not a Top \(type is {type(bottom)}\)$"):

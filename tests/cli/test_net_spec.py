@@ -243,3 +243,11 @@ def test_the_verb(capsys):
     assert "permute_param { order: 0 order: 2 order: 3 order: 1 }" in out
     assert main(["layers", "Convolutoin"]) == 1
     assert "did you mean 'Convolution'" in capsys.readouterr().err
+
+
+def test_a_layer_of_which_a_later_top_alone_is_named():
+    n = NetSpec()
+    n.x = L.Input(input_param=dict(shape=dict(dim=[4, 3])))
+    n.last = L.Slice(n.x, slice_param=dict(axis=0, slice_point=3), ntop=2)[1]
+    layer = n.to_proto().layer[1]
+    assert (layer.name, list(layer.top)) == ("Slice1", ["Slice1", "last"])

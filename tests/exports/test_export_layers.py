@@ -118,6 +118,9 @@ MANY = {  # layers that nothing was recorded of, and settings of others: the lay
     "guided dropout": ('type: "GuidedDropout"', [IMAGE, IMAGE[:, :, :1, :1]]),
     "group norm": ('type: "GroupNorm" group_norm_param { group_num: 4 eps: 0.5 }', [IMAGE]),
     "group norm of volumes": ('type: "GroupNorm" group_norm_param { group_num: 2 }', [IMAGE.reshape(2, 8, 9, 11, 1)]),
+    "channel norm": ('type: "ChannelNorm"', [IMAGE]),
+    "cross correlation": ('type: "CrossCorrelation" convolution_param { num_output: 3 kernel_size: 2 stride: 2 group: 1 '
+                          'bias_filler { type: "constant" value: 0.5 } }', [IMAGE, IMAGE[:1, :8, :4, :3].reshape(3, 8, 2, 2)]),
     "relu6": ('type: "ReLU6"', [4 * IMAGE]),
     "crelu": ('type: "CReLU"', [IMAGE]),
     "axpy": ('type: "Axpy"', [IMAGE[:, :, :1, :1], IMAGE, IMAGE[::-1]]),

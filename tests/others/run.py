@@ -55,7 +55,7 @@ WORDS = (  # what an argument gets, by a word of its name; {net}: a prototxt of 
 )  # fmt: skip
 IMPORTS = re.compile(r"^\s*(import caffe\b|from caffe\b|import cv2\b|from cv2\b)", re.MULTILINE)
 NETS = re.compile(
-    r"caffe\.(Net|Classifier|Detector|SGDSolver|get_solver|AdamSolver|NesterovSolver)\(|dnn\.readNetFromCaffe\("
+    r"caffe\.(Net|Classifier|Detector|SGDSolver|get_solver|AdamSolver|NesterovSolver)\(|dnn\.readNet(FromCaffe)?\("
 )
 COPIES = re.compile(
     r"(^|/)(python|caffe[^/]*|examples|tools|scripts/.*)/(caffe|examples|python|pycaffe|tools|scripts|src)/"
@@ -204,9 +204,17 @@ def weights(path: Path, script: Path, of: Path | None = None) -> bool:
     nets = [of] if of else list(dict.fromkeys([*near, *far]))
 
     def order(net: Path) -> tuple[object, ...]:
-        """Those that the script names first, those of a folder that the file is called by, then the nearest."""
+        """Those that the script names first, those with a word of the file's name or in a folder that it is called by, then the
+        nearest."""
         called = sum(part.lower() in path.name.lower() for part in net.relative_to(root).parts[:-1])
-        return net.name not in text, -called, "deploy" not in net.name and "test" not in net.name, nets.index(net)
+        words = (set(re.findall("[a-z0-9]+", name.name.lower())) for name in (net, path))
+        shared = set.intersection(*words) - {"net", "deploy", "prototxt", "caffemodel", "caffe", "model"}
+        return (
+            net.name not in text,
+            -len(shared) - called,
+            "deploy" not in net.name and "test" not in net.name,
+            nets.index(net),
+        )
 
     for net in [of] if of else sorted(nets, key=order)[:6]:
         try:

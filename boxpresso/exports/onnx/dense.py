@@ -45,6 +45,19 @@ def windows(g: OnnxGraph, w: Work, kind: str) -> list[str]:
     return tops
 
 
+@lowering("CrossCorrelation")
+def cross_correlation(g: OnnxGraph, w: Work) -> str:
+    layer, (x, target) = w.layer, w.bottoms
+    w.need(layer.channel_axis == 1 and layer.kernel, "another axis than 1, or no spatial axes, has no counterpart")
+    weights = layer.weights_shape()
+    if w.bottom_shapes[1] != weights:
+        target = g.reshape(target, weights)
+    return g.op(
+        "Conv", x, target, *g.biases(w), kernel_shape=list(layer.kernel),
+        strides=list(layer.stride), pads=[*layer.pad, *layer.pad], dilations=list(layer.dilation), group=layer.group,
+    )  # fmt: skip
+
+
 @lowering("InnerProduct")
 def inner_product(g: OnnxGraph, w: Work) -> str:
     layer, shape = w.layer, w.bottom_shapes[0]

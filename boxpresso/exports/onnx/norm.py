@@ -118,6 +118,12 @@ def normalize_channels(g: OnnxGraph, w: Work) -> str:
     return g.div(x, g.op("Sqrt", g.add(g.reduce("ReduceSum", g.mul(x, x), [1]), w.layer.added)))
 
 
+@lowering("ChannelNorm")
+def channel_norm(g: OnnxGraph, w: Work) -> str:
+    x = w.bottoms[0]
+    return g.op("Sqrt", g.reduce("ReduceSum", g.mul(x, x), [1]))
+
+
 @lowering("Softmax")
 def softmax(g: OnnxGraph, w: Work) -> str:
     return g.op("Softmax", w.bottoms[0], axis=w.layer.param.softmax_param.axis % len(w.bottom_shapes[0]))

@@ -91,6 +91,7 @@ POOLS = {
                 "pad: 1 pad: 0"),
     "shapes": ('"NdPooling"', "pooling_param", f"kernel_shape {THREE % '1, 3, 2'} stride_shape {THREE % '1, 2, 2'} "
                f"pad_shape {THREE % '0, 1, 0'}"),
+    "any axes": ('"PoolingND"', "pooling_nd_param", "kernel_size: [1, 3, 2] stride: [1, 2, 2] pad: [0, 1, 0] engine: CAFFE"),
     "Synopsys": ('"Pooling3D"', "pooling3d_param", "kernel_d: 1 kernel_h: 3 kernel_w: 2 stride_d: 1 stride_h: 2 stride_w: 2 "
                  "pad_h0: 1 pad_h1: 1 ceil_mode: true"),
 }  # fmt: skip
@@ -127,6 +128,11 @@ def test_a_pooling_of_two_numbers_has_height_and_width():
     p = parse_net('layer { type: "Pooling" pooling_param { kernel_size: 3 kernel_size: 2 stride: 2 } }').layer[0]
     assert (p.type, p.pooling_param.kernel_h, p.pooling_param.kernel_w, p.pooling_param.stride) == ("Pooling", 3, 2, 2)
 
+    for two in ("kernel_size: [3, 2] pool: AVE", "kernel_h: 3 kernel_w: 2 pool: AVE"):
+        p = parse_net(f'layer {{ type: "PoolingND" pooling_nd_param {{ {two} }} }}').layer[0]
+        assert (p.type, p.pooling_param.kernel_h, p.pooling_param.kernel_w) == ("Pooling", 3, 2)
+        assert p.pooling_param.pool == p.pooling_param.AVE
+
     p = parse_net('layer { type: "NdPooling" pooling_param { kernel_shape { dim: [3, 2] } } }').layer[0]
     assert (p.type, p.pooling_param.kernel_h, p.pooling_param.kernel_w) == ("Pooling", 3, 2)
 
@@ -144,6 +150,17 @@ def test_clips_of_frames_are_volumes():
 def test_ends_that_are_padded_differently_are_refused():
     with pytest.raises(ModelError, match="'p': pooling3d_param pads the two ends"):
         parse_net('layer { name: "p" type: "Pooling3D" pooling3d_param { kernel_d: 2 pad_d0: 1 } }')
+
+
+def test_one_number_for_all_axes_is_what_the_bottom_has():
+    """Of PoolingND the axes of the bottom tell whether its one number is for areas or volumes; stride is 1 without it."""
+    pool = 'layer { name: "p" type: "PoolingND" bottom: "x" top: "p" pooling_nd_param { kernel_size: 2 stride: 2 } }'
+    x = np.random.default_rng(6).standard_normal((1, 2, 6, 6, 8)).astype(np.float32)
+    flat = Net(parse_net(INPUT.replace("5, 6, 7", "6, 8") + pool), device="cpu").forward(x=x[:, :, 0])["p"]
+    np.testing.assert_array_equal(flat, x[:, :, 0].reshape(1, 2, 3, 2, 4, 2).max((3, 5)))
+    volume = Net(parse_net(INPUT.replace("5, 6, 7", "6, 6, 8") + pool), device="cpu").forward(x=x)["p"]
+    np.testing.assert_array_equal(volume, x.reshape(1, 2, 3, 2, 3, 2, 4, 2).max((3, 5, 7)))
+    assert Net(parse_net(INPUT + pool.replace("stride: 2", "pad: 1 pool: AVE"))).blobs["p"].shape == (1, 2, 6, 7, 8)
 
 
 @pytest.mark.parametrize(("text", "three"), [

@@ -59,7 +59,12 @@ def test_yolo_detection_output(device):
 
 YOLO_LOSS = """type: "Yolov3" yolov3_param { num_class: 2 num: 2 anchors_scale: 8 object_scale: 3 class_scale: 2 coord_scale: 5
     thresh: 0.6 %s biases: 8 biases: 8 biases: 16 biases: 8 biases: 4 biases: 4 mask: 0 mask: 1 }"""
-LAUNCHES = [(YOLO_LOSS % "", [RNG.standard_normal((2, 14, 4, 4)), np.full((2, 1, 1, 5), 0.4)], [True, False])]
+REGION = 'type: "Region" region_param { classes: 3 coords: 4 boxes_of_each_grid: 2 %s }'
+CELLS = 3 * RNG.standard_normal((2, 16, 3, 5))
+LAUNCHES = [
+    (YOLO_LOSS % "", [RNG.standard_normal((2, 14, 4, 4)), np.full((2, 1, 1, 5), 0.4)], [True, False]),
+    (REGION % "softmax: true", [CELLS], []),
+]
 
 
 def test_yolov3_loss_by_hand(device):
@@ -110,3 +115,33 @@ def test_yolov3_loss_of_odd_true_boxes(device):
     assert rig.forward()[0] == 0
     with pytest.raises(LayerError, match="14 channels"):
         Rig(YOLO_LOSS % "", [values[:, :13], small])
+
+
+@pytest.mark.parametrize("softmax", [False, True])
+def test_the_boxes_of_a_cell_lie_together(device, softmax):
+    """(N, H, W, boxes, 5 + classes) in the shape of the bottom, as scripts that decode it read it."""
+    rig = Rig(REGION % f"softmax: {str(softmax).lower()}", [CELLS], device=device, dtype=np.float64)
+    boxes = CELLS.reshape(2, 2, 8, 3, 5).transpose(0, 3, 4, 1, 2).copy()
+    boxes[..., 4] = 1 / (1 + np.exp(-boxes[..., 4]))
+    if softmax:
+        shares = np.exp(boxes[..., 5:])
+        boxes[..., 5:] = shares / shares.sum(-1, keepdims=True)
+    top = rig.forward()[0]
+    assert top.shape == CELLS.shape
+    np.testing.assert_allclose(top.reshape(boxes.shape), boxes, rtol=1e-12)
+    with pytest.raises(LayerError, match="has no gradient"):
+        rig.backward([top])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("classes: 4 boxes_of_each_grid: 2", "must have 18 channels for 2 boxes"),
+        ("boxes_of_each_grid: 2", "classes must be at least 1"),
+        ("classes: 3 boxes_of_each_grid: 2 coords: 5", "coords must be 4, got 5"),
+        ("classes: 3 boxes_of_each_grid: 2 anchors: 1", "anchors is of a layer that chooses boxes"),
+    ],
+)
+def test_what_region_refuses(text, message):
+    with pytest.raises(LayerError, match=message):
+        Rig(f'type: "Region" region_param {{ {text} }}', [CELLS])

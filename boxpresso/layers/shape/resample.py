@@ -1,0 +1,83 @@
+"""Resample: a map at another size, as FlowNet 2.0 brings flows to that of its images."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...device import Blob, Kernels
+from ..core.layer import Layer
+from ..core.traits import Trait
+
+
+class Resample(
+    Layer, type="Resample", param="resample_param", bottoms=(1, 2), tops=1, traits=Trait.WRITES_ALL | Trait.BY_CHANNEL
+):
+    """top[n, c, i, j] = a weighted mean of the pixels of a channel about (y, x).
+
+    With s = H / H' and t = W / W', y = i s + t / 2 - 1 / 2 and x = j t + s / 2 - 1 / 2: each has the other axis' step for its
+    offset, as in the program, which is the middle of the pixel where both steps are the same. The weights are the product of
+    k(a (y - row)) and k(b (x - column)), k being the triangle (LINEAR) or Keys' cubic with -1/2 (CUBIC); a = b = 1 but for
+    antialias where the top is smaller along an axis: then a = 1 / s and b = 1 / t. Pixels outside the map do not count.
+    There is no gradient.
+
+    Parameters
+    ----------
+    bottom 0
+        (N, C, H, W).
+    bottom 1
+        Optional: (..., H', W'), whose size the top has.
+    resample_param
+        `height`, `width`: H' and W', without a second bottom. `type` (LINEAR): LINEAR, CUBIC or NEAREST. `antialias` (true).
+
+    Returns
+    -------
+    top 0
+        (N, C, H', W').
+
+    Raises
+    ------
+    LayerError
+        type: AREA, a factor, no size, an empty image, a gradient is asked for.
+
+    Source
+    ------
+    lmb-freiburg/flownet2; a NEAREST pixel outside the map is the last one here.
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> text = 'type: "Resample" resample_param { height: 2 width: 4 }'
+    >>> run_layer(text, [[[[0, 4], [0, 4]]]]).shape, run_layer(text, [[[[4, 4]]]]).tolist()
+    ((1, 1, 2, 4), [[[[4.0, 4.0, 4.0, 4.0], [4.0, 4.0, 4.0, 4.0]]]])
+    """
+
+    kernels = Kernels("resample.cu")
+
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
+        p = self.param.resample_param
+        self.need(p.type != p.AREA, "resample_param: type: AREA is not supported; give LINEAR, CUBIC or NEAREST")
+        self.need(p.factor == 1, "resample_param: factor is not supported; give height and width, or a second bottom")
+        self.how = self.kernels.constants[p.ResampleType.Name(p.type)]
+
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
+        images, channels, height, width = self.axes(bottom[0], 4, "bottom 0")
+        p = self.param.resample_param
+        if len(bottom) > 1:
+            high, wide = self.axes(bottom[1], 4, "bottom 1")[2:]
+        else:
+            high, wide = p.height, p.width
+            self.need(high and wide, "resample_param: height and width must be given, or a second bottom of that size")
+        self.need(min(height, width, high, wide) > 0, f"cannot make {high} x {wide} pixels of {height} x {width}")
+        step_y, step_x = height / high, width / wide
+        antialias = p.antialias and (step_y > 1 or step_x > 1)
+        self.sizes = height, width, high, wide, step_y, step_x, int(antialias), self.how
+        top[0].reshape(images, channels, high, wide)
+
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
+        self.kernels.resample_forward(top[0].count, bottom[0].data, top[0].data, *self.sizes)
+
+    def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
+        self.need(not any(propagate_down), "has no gradient; set propagate_down: false for its bottoms")
+
+    def allow_force_backward(self, index: int) -> bool:
+        return False
