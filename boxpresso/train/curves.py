@@ -206,7 +206,7 @@ def draw(curves: Curves, title: str, figure: Any) -> None:
     figure.clear()
     figure.set_layout_engine("constrained")
     axes = figure.subplots(panels, 1, sharex=True)
-    axes[0].plot(*columns(curves.loss), label="training", color="#0072b2", linewidth=1.2)
+    axes[0].plot(*columns(curves.loss), marked(curves.loss), label="training", color="#0072b2", linewidth=1.2)
     colours = cycle(("#d55e00", "#cc79a7", "#e69f00", "#56b4e9", "#000000"))
     for (name, points), colour in zip(first(curves.losses), colours):
         axes[0].plot(*columns(points), "o-", label=label(f"test {name}"), color=colour, markersize=4)
@@ -215,7 +215,7 @@ def draw(curves: Curves, title: str, figure: Any) -> None:
     axes[0].set_ylabel("loss")
     if curves.scores:
         draw_scores(curves, axes[1])
-    axes[-1].plot(*columns(curves.rate), drawstyle="steps-post", color="#009e73")
+    axes[-1].plot(*columns(curves.rate), marked(curves.rate), drawstyle="steps-post", color="#009e73")
     axes[-1].set_ylabel("learning rate")
     axes[-1].set_xlabel("iteration")
     axes[0].set_title(label(title))
@@ -231,12 +231,17 @@ def draw_scores(curves: Curves, axes: Any) -> None:
     for name, points in first(curves.scores):
         axes.plot(*columns(points), "o-", color="#000000", label=label(name), markersize=4, linewidth=1.8, zorder=3)
     for i, (name, points) in enumerate(named):  # C0 to C9 are matplotlib's ten colours
-        axes.plot(*columns(points), color=f"C{i}", linewidth=1, label=f"{points[-1][1]:.3f} {label(name)}")
+        axes.plot(*columns(points), marked(points), color=f"C{i}", linewidth=1, label=f"{points[-1][1]:.3f} {label(name)}")
     for i, (_, points) in enumerate(order[half:-half] if len(order) > NAMED else ()):
         others = f"{len(order) - len(named)} other classes"
-        axes.plot(*columns(points), color="#bbbbbb", linewidth=0.8, zorder=1, label=None if i else others)
+        axes.plot(*columns(points), marked(points), color="#bbbbbb", linewidth=0.8, zorder=1, label=None if i else others)
     axes.set_ylabel("test")
     axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.02), frameon=False, fontsize="small")
+
+
+def marked(points: Points) -> str:
+    """The line of a curve, with a dot where it has no second point to be drawn to."""
+    return "o-" if len(points) == 1 else "-"
 
 
 def first(curves: dict[str, Points], most: int = MOST) -> list[tuple[str, Points]]:

@@ -296,6 +296,7 @@ def test_the_window_is_for_a_display(monkeypatch):
     figure, alive = curves.window("log")
     curves.draw(curves.read_curves(["Iteration 0, loss = 4", "Iteration 0, lr = 1"]), "log", figure)
     assert [axes.get_ylabel() for axes in figure.axes] == ["loss", "learning rate"]
+    assert [axes.lines[0].get_marker() for axes in figure.axes] == ["o", "o"]  # a line has no length yet
     figure.set_size_inches(5, 4)
     curves.draw(curves.read_curves(["Iteration 0, loss = 4", "Iteration 9, lr = 1"]), "log", figure)
     assert tuple(figure.get_size_inches()) == (5, 4)
