@@ -231,10 +231,14 @@ def draw_scores(curves: Curves, axes: Any) -> None:
     for name, points in first(curves.scores):
         axes.plot(*columns(points), "o-", color="#000000", label=label(name), markersize=4, linewidth=1.8, zorder=3)
     for i, (name, points) in enumerate(named):  # C0 to C9 are matplotlib's ten colours
-        axes.plot(*columns(points), marked(points), color=f"C{i}", linewidth=1, label=f"{points[-1][1]:.3f} {label(name)}")
+        axes.plot(
+            *columns(points), marked(points), color=f"C{i}", linewidth=1, label=f"{points[-1][1]:.3f} {label(name)}"
+        )
     for i, (_, points) in enumerate(order[half:-half] if len(order) > NAMED else ()):
         others = f"{len(order) - len(named)} other classes"
-        axes.plot(*columns(points), marked(points), color="#bbbbbb", linewidth=0.8, zorder=1, label=None if i else others)
+        axes.plot(
+            *columns(points), marked(points), color="#bbbbbb", linewidth=0.8, zorder=1, label=None if i else others
+        )
     axes.set_ylabel("test")
     axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.02), frameon=False, fontsize="small")
 
