@@ -134,7 +134,8 @@ def show_norms(blobs: Sequence[Blob]) -> None:
             [np.asarray(blob.diff, np.float64).ravel() for blob in blobs],
         )
     )
-    norms = f"L1 norm = ({data:.6g}, {diff:.6g}); L2 norm = ({squares**0.5:.6g}, {of_diffs**0.5:.6g})"
+    lengths = np.sqrt(squares), np.sqrt(of_diffs)
+    norms = f"L1 norm = ({data:.6g}, {diff:.6g}); L2 norm = ({lengths[0]:.6g}, {lengths[1]:.6g})"
     print(f"    [Backward] All net params (data, diff): {norms}", file=sys.stderr)
 
 
