@@ -75,7 +75,7 @@ def test_as_the_levels_one_by_one(dtype):
 @pytest.mark.parametrize(("phase", "ratio"), [("TEST", 2), ("TRAIN", 0)])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_all_levels_at_once(dtype, phase, ratio, device, monkeypatch):
-    """As on a GPU, where no host sorts the regions: bitwise the same, and the gradients after it."""
+    """As on a GPU, where no host sorts the regions: bitwise the same where one compiler made both, and the gradients after it."""
     text = TEXT.replace("sampling_ratio: 2", f"sampling_ratio: {ratio}")
     rng = np.random.default_rng(7)
     maps, rows = pyramid(rng), regions(rng).astype(dtype)
@@ -91,7 +91,7 @@ def test_all_levels_at_once(dtype, phase, ratio, device, monkeypatch):
         assert rig.layer.at_once == at_once
         tops = rig.forward()
         results.append([*tops, *rig.backward([np.ones(tops[0].shape)], [True] * 4 + [False])])
-    np.testing.assert_array_equal(results[1][0], results[0][0])
+    (np.testing.assert_array_equal if device == "cpu" else close)(results[1][0], results[0][0])
     for one, other in zip(results[1][1:5], results[0][1:5]):
         close(one, other)
 
