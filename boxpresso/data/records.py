@@ -76,7 +76,7 @@ def open_records(path: str, state: State | None = None) -> Records:
     with _opening:
         real = os.path.realpath(path)
         records = _open.get(real)
-        if records is None or records.state != state_of(path):  # else an old net would keep the old records for new ones
+        if records is None or records.state != state_of(path):  # another has its place now
             records = _open[real] = Records(path)
         if state is not None and records.state != state:
             raise DataError(f"the LMDB {path!r} was written anew since it was opened; make the net anew")
