@@ -240,6 +240,13 @@ def test_resize_modes_keep_boxes_on_their_objects(mode, size, wanted):
     np.testing.assert_allclose(left[0, 2:6] * (wanted * 2), box, atol=1)
 
 
+@pytest.mark.parametrize("mode", ["FIT_SMALL_SIZE", "FIT_LARGE_SIZE_AND_PAD"])
+def test_a_ratio_that_is_the_same_keeps_the_height(mode):
+    """As in SSD's Caffe, which takes the width from it, in float32: 159 / 300 * 300 is below 159 there."""
+    r = layer(f"transform_param {{ resize_param {{ width: 159 height: 300 resize_mode: {mode} }} }}")
+    assert augment.fitted_size(r.transform_param.resize_param[0], 318, 600) == (158, 300)
+
+
 def test_padding_modes():
     picture = noise_picture(4, 8)
     for pad, numpy in (("MIRRORED", "reflect"), ("REPEAT_NEAREST", "edge")):
