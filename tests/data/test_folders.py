@@ -465,6 +465,21 @@ def test_windows_with_context():
     np.testing.assert_array_equal(crop, resize(canvas[5:18, 6:19], 16, 16))
 
 
+def test_halves_of_a_window_are_rounded_as_in_float32():
+    """17.5 - 10.5 * 8 / 7 is 5.5, to be rounded up, and in float32 a little less: Caffe's crop begins at 5."""
+    canvas = np.arange(1600, dtype=np.int64).reshape(40, 40, 1) * 7 % 251
+    canvas = canvas.astype(np.uint8)
+    crop, y, x = cut_window(canvas, (7, 7, 27, 27), 64, 4, False, False)
+    assert (y, x) == (0, 0)
+    np.testing.assert_array_equal(crop, resize(canvas[5:31, 5:31], 64, 64))
+
+
+def test_an_object_is_no_background(tmp_path):
+    """fg_threshold below bg_threshold: what overlaps by 0.3 is an object alone, and there is no background."""
+    with pytest.raises(LayerError, match="has no window that counts as background"):
+        window(window_file(tmp_path), high=0.2).forward()
+
+
 def test_window_errors(tmp_path):
     source = window_file(tmp_path)
     windows = read_windows(str(source))
