@@ -341,7 +341,9 @@ def test_roi_data_is_resized_by_the_factor_alone(tmp_path):
     rig = roi(voc(tmp_path, {"a": [("cat", 0, (5, 3, 20, 18))]}), more=", 'means': [0, 0, 0], 'scales': [20]")
     made = sorted((rig.forward()[0][0] for _ in range(2)), key=lambda values: float(values[0, 0, 0]))
     own = picture(0, 30, 40)
-    wanted = sorted((enlarged(each, 2 / 3).transpose(2, 0, 1) for each in (own, own[:, ::-1])), key=lambda v: v[0, 0, 0])
+    wanted = sorted(
+        (enlarged(each, 2 / 3).transpose(2, 0, 1) for each in (own, own[:, ::-1])), key=lambda v: v[0, 0, 0]
+    )
     np.testing.assert_allclose(made, wanted, atol=1e-3)
 
 
