@@ -102,7 +102,7 @@ def fitted_size(param: Any, width: int, height: int) -> tuple[int, int]:
     wide, high = np.float32(width) / np.float32(height), np.float32(param.width) / np.float32(param.height)
     if param.resize_mode == param.WARP:
         return param.width, param.height
-    if (wide > high) == (param.resize_mode == param.FIT_LARGE_SIZE_AND_PAD):
+    if wide > high if param.resize_mode == param.FIT_LARGE_SIZE_AND_PAD else wide < high:
         return param.width, max(1, math.floor(np.float32(param.width) / wide))
     return max(1, math.floor(wide * np.float32(param.height))), param.height
 

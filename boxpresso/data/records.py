@@ -21,6 +21,7 @@ from .lmdb_file import LmdbFile
 from .picture import decode
 
 BOX = ("label", "instance", "xmin", "ymin", "xmax", "ymax", "difficult")  # the columns of boxes, float32 (N, 7)
+State = tuple[int, ...]
 _open: weakref.WeakValueDictionary[str, Records] = weakref.WeakValueDictionary()
 _opening = threading.Lock()
 
@@ -37,13 +38,13 @@ class Records:
         if os.path.isdir(path) and not os.path.exists(os.path.join(path, "data.mdb")):
             kind = "LevelDB, which is not read here" if (Path(path) / "CURRENT").exists() else "folder without data.mdb"
             raise DataError(f"{path!r} is a {kind}; write an LMDB with `boxpresso convert`")
-        self.path, self.file = path, LmdbFile(path)
+        self.path, self.state, self.file = path, state_of(path), LmdbFile(path)
         if not len(self.file):
             raise DataError(f"the LMDB {path!r} is empty")
 
     def __reduce__(self) -> Any:
         """Pickled as its path: another process opens the LMDB itself."""
-        return open_records, (self.path,)
+        return open_records, (self.path, self.state)
 
     def __len__(self) -> int:
         return len(self.file)
@@ -56,13 +57,29 @@ class Records:
         return f"record {index} ({self.file.key(index).decode('utf-8', 'replace')}) of {self.path}"
 
 
-def open_records(path: str) -> Records:
-    """The Records at a path. Open ones are shared: each goes through the whole tree of its LMDB once."""
+def state_of(path: str) -> State:
+    """What tells an LMDB from one that has taken its place: where its file lies, its size and when it was written."""
+    try:
+        seen = os.stat(os.path.join(path, "data.mdb") if os.path.isdir(path) else path)
+    except OSError:
+        return ()
+    return seen.st_dev, seen.st_ino, seen.st_size, seen.st_mtime_ns
+
+
+def open_records(path: str, state: State | None = None) -> Records:
+    """The Records at a path. Open ones are shared: each goes through the whole tree of its LMDB once.
+
+    Raises
+    ------
+    DataError: there is no LMDB, or with `state` another one than that which had this `state_of`.
+    """
     with _opening:
         real = os.path.realpath(path)
         records = _open.get(real)
-        if records is None:
+        if records is None or records.state != state_of(path):  # another has its place now
             records = _open[real] = Records(path)
+        if state is not None and records.state != state:
+            raise DataError(f"the LMDB {path!r} was written anew since it was opened; make the net anew")
         return records
 
 
@@ -155,8 +172,8 @@ def picture_of(datum: Datum, color: bool | None, name: str) -> np.ndarray:
 
     Raises
     ------
-    BrokenRecord: a picture that cannot be decoded, or values that do not fit the shape. DataError: `color` for one that is
-    not encoded.
+    BrokenRecord: a picture that cannot be decoded, or values that do not fit the shape. DataError: one that is not encoded
+    and has other channels than `color` says.
 
     Examples
     --------
@@ -166,8 +183,10 @@ def picture_of(datum: Datum, color: bool | None, name: str) -> np.ndarray:
     """
     if datum.encoded:
         return decode(datum.data, color, name)
-    if color is not None:
-        raise DataError(f"{name} is not encoded; force_color and force_gray work on encoded pictures only")
+    if color is not None and datum.channels != (3 if color else 1):
+        raise DataError(
+            f"it is not encoded and has {datum.channels} channels; force_color and force_gray change encoded pictures only"
+        )
     shape = (datum.channels, datum.height, datum.width)
     values = np.frombuffer(datum.data, np.uint8) if datum.data else np.array(datum.float_data, np.float32)
     if values.size != math.prod(shape) or min(shape) < 1:

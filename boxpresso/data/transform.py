@@ -15,7 +15,8 @@ OTHERS = (  # fields of forks that change the input of a net, and that are not s
     "scale_factors", "random_resize_param", "random_aspect_ratio_param", "random_90_deg_rot", "vertical_mirror", "flow",
     "is_flow", "multi_scale", "caffe_yolo", "enable_classf_aug", "center_crop", "erase_ratio", "contrast_brightness_adjustment",
     "smooth_filtering", "max_rotation_angle", "add_noise", "bgr2rgb", "cvt_bgr2rgb", "img_rand_resize_lower",
-    "rand_resize_ratio_lower", "original_image", "fix_crop", "short_edge", "upper_size", "pad", "min_side",
+    "rand_resize_ratio_lower", "original_image", "fix_crop", "short_edge", "upper_size", "pad", "min_side", "crop_width",
+    "crop_height", "img_rand_resize_upper", "rand_resize_ratio_upper",
 )  # fmt: skip
 
 
@@ -42,7 +43,11 @@ class Transform:
 
     def __init__(self, param: Any, phase: str) -> None:
         self.param, self.train = param, phase == "TRAIN"
-        unknown = [name for name in OTHERS if name in {f.name for f, _ in param.ListFields()}]
+        unknown = [
+            field.name
+            for field, value in param.ListFields()
+            if field.name in OTHERS and not (field.has_default_value and value == field.default_value)
+        ]
         if unknown:
             raise DataError(f"transform_param: {', '.join(unknown)} is of a fork of Caffe and not supported")
         if param.force_color and param.force_gray:
@@ -147,6 +152,7 @@ class Transform:
         mean = self.mean(channels)
         height, width = self.crop
         top = side = 0
+        frame = np.array([0, 0, 1, 1], np.float32)
         if height:
             if height > rows or width > columns:
                 raise DataError(f"a crop of {width}x{height} does not fit into a picture of {columns}x{rows}")
@@ -156,7 +162,7 @@ class Transform:
                 top, side = (rows - height) // 2, (columns - width) // 2
             picture = picture[top : top + height, side : side + width]
             frame = np.array([side / columns, top / rows, (side + width) / columns, (top + height) / rows], np.float32)
-            left = project(left, frame, self.emit)
+        left = project(left, frame, self.emit)  # without a crop, too, boxes end at the picture's edge
         values = np.array(picture.transpose(2, 0, 1), np.float32, order="C")
         if mean is not None:
             if mean.shape[1:] not in ((1, 1), (rows, columns)):

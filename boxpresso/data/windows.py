@@ -70,19 +70,20 @@ def cut_window(
     pad_x = pad_y = 0
     width = height = size
     if context or square:
-        scale = size / (size - 2 * context)
-        half_y, half_x = (y2 - y1 + 1) / 2, (x2 - x1 + 1) / 2
-        centre_y, centre_x = y1 + half_y, x1 + half_x
+        single = np.float32  # as there: it decides where halves are rounded to
+        scale = single(size) / single(size - 2 * context)
+        half_y, half_x = single(y2 - y1 + 1) / 2, single(x2 - x1 + 1) / 2
+        centre_y, centre_x = single(y1) + half_y, single(x1) + half_x
         if square:
             half_y = half_x = max(half_y, half_x)
         x1, x2 = nearest(centre_x - half_x * scale), nearest(centre_x + half_x * scale)
         y1, y2 = nearest(centre_y - half_y * scale), nearest(centre_y + half_y * scale)
-        scale_x, scale_y = size / (x2 - x1 + 1), size / (y2 - y1 + 1)
+        scale_x, scale_y = single(size) / single(x2 - x1 + 1), single(size) / single(y2 - y1 + 1)
         left, right = max(0, -x1), max(0, x2 - columns + 1)
         up, down = max(0, -y1), max(0, y2 - rows + 1)
         x1, x2, y1, y2 = x1 + left, x2 - right, y1 + up, y2 - down
-        width, height = nearest((x2 - x1 + 1) * scale_x), nearest((y2 - y1 + 1) * scale_y)
-        pad_y, pad_x = nearest(up * scale_y), nearest((right if flip else left) * scale_x)
+        width, height = nearest(single(x2 - x1 + 1) * scale_x), nearest(single(y2 - y1 + 1) * scale_y)
+        pad_y, pad_x = nearest(single(up) * scale_y), nearest(single(right if flip else left) * scale_x)
         width, height = min(width, size - pad_x), min(height, size - pad_y)
     if not (0 <= x1 <= x2 < columns and 0 <= y1 <= y2 < rows and width > 0 and height > 0):
         raise DataError(f"the window {[int(v) for v in corners]} is not inside the picture of {columns}x{rows}")
@@ -90,6 +91,6 @@ def cut_window(
     return (crop[:, ::-1] if flip else crop), pad_y, pad_x
 
 
-def nearest(value: float) -> int:
+def nearest(value: Any) -> int:
     """To the nearest, halves away from zero, as C rounds."""
-    return int(np.floor(abs(value) + 0.5)) * (1 if value >= 0 else -1)
+    return int(np.floor(abs(float(value)) + 0.5)) * (1 if value >= 0 else -1)

@@ -327,15 +327,34 @@ def roi(source, phase="TRAIN", more="", seed=0) -> Rig:
     return Rig(text, [], tops=3, phase=phase, seed=seed)
 
 
+def enlarged(image, factor):
+    """As py-faster-rcnn does with OpenCV: in floating point, each pixel at its place divided by the factor."""
+    for axis in (0, 1):
+        size = image.shape[axis]
+        at = (np.arange(round(size * factor)) + 0.5) / factor - 0.5
+        image = np.apply_along_axis(lambda line: np.interp(at, np.arange(len(line)), line), axis, image)  # noqa: B023
+    return image
+
+
+def test_roi_data_is_resized_by_the_factor_alone(tmp_path):
+    """40 * 2 / 3 is 26.7: neither a ratio of 27 / 40, nor values that are rounded; a flipped picture is flipped before."""
+    rig = roi(voc(tmp_path, {"a": [("cat", 0, (5, 3, 20, 18))]}), more=", 'means': [0, 0, 0], 'scales': [20]")
+    made = sorted((rig.forward()[0][0] for _ in range(2)), key=lambda values: float(values[0, 0, 0]))
+    own = picture(0, 30, 40)
+    wanted = sorted(
+        (enlarged(each, 2 / 3).transpose(2, 0, 1) for each in (own, own[:, ::-1])), key=lambda v: v[0, 0, 0]
+    )
+    np.testing.assert_allclose(made, wanted, atol=1e-3)
+
+
 def test_roi_data_in_test(tmp_path):
     root = voc(tmp_path)
     rig = roi(root, "TEST")
     assert [t.shape for t in rig.top] == [(1, 3, 60, 100), (1, 3), (1, 5)]
     image, info, boxes = rig.forward()
     assert image.shape == (1, 3, 60, 80)
-    np.testing.assert_allclose(
-        image[0], resize(picture(0, 30, 40), 80, 60).transpose(2, 0, 1) - np.array([10, 20, 30.0])[:, None, None]
-    )
+    wanted = enlarged(picture(0, 30, 40), 2).transpose(2, 0, 1) - np.array([10, 20, 30.0])[:, None, None]
+    np.testing.assert_allclose(image[0], wanted, atol=1e-3)
     np.testing.assert_allclose(info, [[60, 80, 2]])
     np.testing.assert_allclose(
         boxes, [[8, 4, 38, 34, 1], [40, 20, 58, 38, 1]]
@@ -463,6 +482,21 @@ def test_windows_with_context():
     crop, y, x = cut_window(canvas, (10, 5, 13, 16), 16, 0, True, False)  # a square of 12 around 4 x 12
     assert crop.shape[:2] == (16, 16)
     np.testing.assert_array_equal(crop, resize(canvas[5:18, 6:19], 16, 16))
+
+
+def test_halves_of_a_window_are_rounded_as_in_float32():
+    """17.5 - 10.5 * 8 / 7 is 5.5, to be rounded up, and in float32 a little less: Caffe's crop begins at 5."""
+    canvas = np.arange(1600, dtype=np.int64).reshape(40, 40, 1) * 7 % 251
+    canvas = canvas.astype(np.uint8)
+    crop, y, x = cut_window(canvas, (7, 7, 27, 27), 64, 4, False, False)
+    assert (y, x) == (0, 0)
+    np.testing.assert_array_equal(crop, resize(canvas[5:31, 5:31], 64, 64))
+
+
+def test_an_object_is_no_background(tmp_path):
+    """fg_threshold below bg_threshold: what overlaps by 0.3 is an object alone, and there is no background."""
+    with pytest.raises(LayerError, match="has no window that counts as background"):
+        window(window_file(tmp_path), high=0.2).forward()
 
 
 def test_window_errors(tmp_path):

@@ -115,12 +115,27 @@ def test_contradictions_and_forks_are_refused():
         ("crop_h: 4", "go together"),
         ("resize_param { height: 3 }", "height and width"),
         ("max_rotation_angle: 20", "max_rotation_angle is of a fork"),
+        ("crop_width: 7 crop_height: 5", "crop_width, crop_height is of a fork"),
+        ("random_resize_param { }", "random_resize_param is of a fork"),
         ("noise_param { prob: 1 clahe: true }", "clahe is not supported"),
         ("expand_param { max_expand_ratio: 0.5 }", "1 or more"),
         ("distort_param { contrast_lower: 2 contrast_upper: 1 }", "contrast_lower <= contrast_upper"),
     ):
         with pytest.raises(DataError, match=message):
             transform(text)
+
+
+def test_fields_of_forks_that_ask_for_nothing_are_taken():
+    for text in ("vertical_mirror: false", "max_rotation_angle: 0 center_crop: false", "crop_width: 0"):
+        assert transform(text).shape(3) is None
+
+
+def test_boxes_end_at_the_edge_of_a_picture_that_is_not_cut():
+    """As SSD's ProjectBBox on the whole picture: what is outside is cut off, what has no area is left out."""
+    own = boxes([1, 0, -0.1, 0.2, 0.5, 1.2, 0], [2, 0, 0.3, 0.3, 0.3, 0.9, 0], [3, 0, 0.9, 0.1, 1.5, 0.9, 0])
+    left = transform("")(noise_picture(), rng(), own)[1]
+    np.testing.assert_allclose(left, boxes([1, 0, 0, 0.2, 0.5, 1, 0], [3, 0, 0.9, 0.1, 1, 0.9, 0]), atol=1e-6)
+    assert transform("emit_constraint { emit_type: CENTER }")(noise_picture(), rng(), own)[1][:, 0].tolist() == [1]
 
 
 def test_shapes_known_without_data():
@@ -223,6 +238,13 @@ def test_resize_modes_keep_boxes_on_their_objects(mode, size, wanted):
     rows, columns = np.nonzero(values[0] > 127)
     box = np.array([columns.min(), rows.min(), columns.max() + 1, rows.max() + 1])
     np.testing.assert_allclose(left[0, 2:6] * (wanted * 2), box, atol=1)
+
+
+@pytest.mark.parametrize("mode", ["FIT_SMALL_SIZE", "FIT_LARGE_SIZE_AND_PAD"])
+def test_a_ratio_that_is_the_same_keeps_the_height(mode):
+    """As in SSD's Caffe, which takes the width from it, in float32: 159 / 300 * 300 is below 159 there."""
+    r = layer(f"transform_param {{ resize_param {{ width: 159 height: 300 resize_mode: {mode} }} }}")
+    assert augment.fitted_size(r.transform_param.resize_param[0], 318, 600) == (158, 300)
 
 
 def test_padding_modes():

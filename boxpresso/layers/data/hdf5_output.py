@@ -63,7 +63,7 @@ class HDF5Output(Layer, type="HDF5Output", param="hdf5_output_param", bottoms=2,
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         try:
-            self.writer.add([np.array(blob.data) for blob in bottom])
+            self.writer.add([np.atleast_1d(np.array(blob.data)) for blob in bottom])  # one number is one row
         except DataError as error:
             self.need(False, str(error))
 

@@ -13,7 +13,7 @@ import numpy as np
 from ...data.errors import DataError
 from ...data.folders import VOC_CLASSES, Scene, read_coco, read_voc, read_wider, wider_lists
 from ...data.loader import Loader, RecordSource
-from ...data.picture import decode_annotated, resize, short_side
+from ...data.picture import bilinear, decode_annotated, short_side
 from ...device import Blob
 from ..core.param_str import settings
 from .batches import BatchLayer, Numpy
@@ -47,11 +47,14 @@ class SceneSource(RecordSource):
         picture, _ = decode_annotated(scene.path, True, (scene.width, scene.height))
         height, width = picture.shape[:2]
         scale = short_side(width, height, options["scales"][rng.integers(len(options["scales"]))], options["max_size"])
-        resized = resize(picture, max(1, round(width * scale)), max(1, round(height * scale)))
+        # Flipped first, and by the factor itself, not by the ratio of rounded sizes; values are not rounded. So are
+        # images to detect on.
+        size = max(1, round(width * scale)), max(1, round(height * scale))
+        resized = bilinear(picture[:, ::-1] if flip else picture, *size, (scale, scale))
         chosen = keep(scene, options["difficult"])
         boxes = scene.corners[chosen] - [0, 0, 1, 1]  # the last pixel counts
         if flip:
-            resized, boxes = resized[:, ::-1], boxes * [-1, 1, -1, 1] + [width - 1, 0, width - 1, 0]
+            boxes = boxes * [-1, 1, -1, 1] + [width - 1, 0, width - 1, 0]
             boxes = boxes[:, [2, 1, 0, 3]]
         rows = np.concatenate([boxes * scale, np.array(scene.labels).reshape(-1, 1)[chosen]], 1)
         info = np.array([resized.shape[0], resized.shape[1], scale], np.float32)

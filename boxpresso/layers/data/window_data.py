@@ -66,8 +66,8 @@ class WindowSource(RecordSource):
 class WindowData(BatchLayer, type="WindowData", param=("window_data_param", "transform_param"), bottoms=0, tops=2):
     """R-CNN's batches of warped regions and their classes, objects and background in a fixed ratio.
 
-    A window that overlaps an object by fg_threshold or more is an object; a window that overlaps by less than
-    bg_threshold is background, class 0. In a batch, background comes first, then objects. What lies outside the picture
+    A window that overlaps an object by fg_threshold or more is an object; of the others, a window that overlaps by less
+    than bg_threshold is background, class 0. In a batch, background comes first, then objects. What lies outside the picture
     is 0 after the mean has been subtracted. A picture that cannot be read is an error.
 
     Parameters
@@ -132,7 +132,8 @@ class WindowData(BatchLayer, type="WindowData", param=("window_data_param", "tra
         param, transform = self.param.window_data_param, self.param.transform_param
         windows, size = read_windows(param.source), transform.crop_size
         overlap = windows.rows[:, 2]
-        objects, rest = windows.rows[overlap >= param.fg_threshold], windows.rows[overlap < param.bg_threshold]
+        found = overlap >= param.fg_threshold
+        objects, rest = windows.rows[found], windows.rows[~found & (overlap < param.bg_threshold)]
         count = int(np.float32(param.batch_size) * np.float32(param.fg_fraction))
         for kind, rows, needed in (("object", objects, count), ("background", rest, param.batch_size - count)):
             if needed and not len(rows):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+import shutil
 import sys
 
 import numpy as np
@@ -81,8 +83,10 @@ def test_encoded_records_and_colour(tmp_path):
     grey = data(source, more="transform_param { force_gray: true }")
     assert grey.forward()[0].shape == (4, 1, 12, 16)
     plain = data(datum_lmdb(tmp_path / "plain"), more="transform_param { force_gray: true crop_size: 5 }")
-    with pytest.raises(LayerError, match="is not encoded"):
+    with pytest.raises(LayerError, match="is not encoded and has 3 channels"):
         plain.forward()
+    same = data(tmp_path / "plain", more="transform_param { force_color: true }")  # as Caffe, which only says so
+    np.testing.assert_array_equal(same.forward()[0][3], picture(3).transpose(2, 0, 1))
 
 
 def test_float_records(tmp_path):
@@ -149,6 +153,20 @@ def test_two_nets_read_one_lmdb(tmp_path):
     first, second = data(source), data(source)
     assert first.forward()[1].tolist() == second.forward()[1].tolist() == [0, 1, 2, 3]
     assert open_records(str(source)) is open_records(str(tmp_path / "." / "db"))
+
+
+def test_an_lmdb_that_was_written_anew(tmp_path):
+    """A net that is still open keeps its records, another reads the new ones."""
+    source = datum_lmdb(tmp_path / "db", 2)
+    old = data(source, 2)
+    before = old.forward()[0]
+    shutil.rmtree(source)
+    write_records(source, [(f"{i}", make_datum(picture(9), 9).SerializeToString()) for i in range(3)])
+    new = data(source, 2)
+    assert new.forward()[1].tolist() == [9, 9]
+    np.testing.assert_array_equal(old.forward()[0], before)
+    with pytest.raises(DataError, match="written anew since it was opened"):  # a worker's copy would mix them
+        pickle.loads(pickle.dumps(old.layer.loader.maker.source))
 
 
 # ImageData

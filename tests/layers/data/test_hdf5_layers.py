@@ -99,3 +99,16 @@ def test_hdf5_output(tmp_path, device):
         Rig('type: "HDF5Output" hdf5_output_param { file_name: "/nowhere/x.h5" }', [values, labels], tops=0)
     with pytest.raises(LayerError, match="as many rows, got 2 and 3"):
         Rig(f'type: "HDF5Output" hdf5_output_param {{ file_name: "{path.as_posix()}" }}', [values, np.zeros(3)], tops=0)
+
+
+def test_hdf5_output_of_single_numbers(tmp_path):
+    """A loss and an accuracy, of no axes: a row for each forward."""
+    path = tmp_path / "out.h5"
+    text = f'type: "HDF5Output" hdf5_output_param {{ file_name: "{path.as_posix()}" }}'
+    rig = Rig(text, [np.float32(0.5), np.ones(1, np.float32)], tops=0)
+    rig.forward()
+    rig.set_bottom(0, np.float32(0.25))
+    rig.forward()
+    with h5py.File(path) as file:
+        assert file["data"][()].tolist() == [0.5, 0.25]
+        assert file["label"][()].tolist() == [1, 1]
