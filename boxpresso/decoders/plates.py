@@ -104,6 +104,8 @@ class Plates(Decoder):
             text, score = self.text(pixels[top:bottom, left:right], settings)
             texts.append(text)
             scores.append(score)
+        if self.detector is None and scores[0] < settings.threshold:
+            return Detections.none()
         names = {i: text or "(no letters)" for i, text in enumerate(texts, 1)}
         return Detections(boxes.reshape(-1, 4), np.array(scores), np.arange(1, len(texts) + 1), names)
 

@@ -330,4 +330,10 @@ def test_openpose_of_a_face_and_of_a_hand(channels, count, name):
     assert np.isnan(detections.landmarks[0, -1]).all()
     assert len(read(net, {"net_output": maps * 0}, "openpose")[1]) == 0
     assert len(read(net, {"net_output": maps * np.nan}, "openpose")[1]) == 0
+    sure = float(detections.scores[0])
+    for threshold, count in ((sure - 0.01, 1), (sure + 0.01, 0)):
+        assert len(read(net, {"net_output": maps}, "openpose", threshold=threshold)[1]) == count
+    maps[0, 3] = np.nan
+    _, without = read(net, {"net_output": maps}, "openpose")
+    assert (np.isnan(without.landmarks[0, 3]).all(), without.landmark_scores[0, 3]) == (True, 0)
     assert all(pair in detections.links for pair in ((0, 1), (1, 2), (0, 17))) == (name == "hand")
