@@ -99,6 +99,10 @@ class Plates(Decoder):
             boxes = self.detector.detect(pixels, chosen).sorted().boxes.astype(np.float64)
         texts, scores = [], []
         for box in boxes:
+            if np.isnan(box).any():  # the Detector says so
+                texts.append("")
+                scores.append(0.0)
+                continue
             left, top = np.clip(np.floor(box[:2]), 0, (wide - 1, high - 1)).astype(int)
             right, bottom = np.clip(np.ceil(box[2:]), (left + 1, top + 1), (wide, high)).astype(int)
             text, score = self.text(pixels[top:bottom, left:right], settings)
