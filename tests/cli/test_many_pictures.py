@@ -163,6 +163,16 @@ def test_paths_stay_beside_what_was_found_however_texts_are_stored(tmp_path, kin
         assert {row["path"]: cells_of(row) for row in rows} == {path: int(Path(path).stem) for path in paths}
 
 
+def test_paths_that_no_file_can_have_are_rows_with_the_reason(tmp_path):
+    paths = ["s3://bucket/a.jpg", "a\0b.jpg", "", str(write_pictures(tmp_path / "pictures", [3]) / "000003.png")]
+    pq.write_table(pa.table({"path": paths}), tmp_path / "a.parquet")
+    job = Job(str(tmp_path / "a.parquet"), str(tmp_path / "out"), {})
+    assert job.run(0, detector())["errors"] == 3
+    rows = pq.read_table(tmp_path / "out").to_pylist()
+    assert cells_of(rows[-1]) == 3
+    assert all("cannot read" in row["error"] for row in rows[:3])
+
+
 def test_hidden_files_are_no_pictures(tmp_path):
     source = write_pictures(tmp_path / ".pictures", [1])
     (source / "._000001.png").touch()
