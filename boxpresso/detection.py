@@ -21,6 +21,7 @@ from itertools import islice
 from typing import Any, NoReturn, Union
 
 import numpy as np
+from PIL.Image import Image as PillowImage
 
 from .data.image import as_pixels
 from .data.sources import expand, read
@@ -213,6 +214,8 @@ class Detector:
     ) -> list[Detections]:
         """The detections of several pictures, in one pass of the net where it takes them so; see `__call__`."""
         refuse(misspelt, Detector.batch)
+        if isinstance(pictures, (str, os.PathLike)) or is_one(pictures):
+            raise BoxpressoError("one picture goes to detector(picture); batch takes several")
         settings = self.changed(threshold, overlap)
         arrays = [as_pixels(picture) for picture in pictures]
         if not arrays:
@@ -224,7 +227,7 @@ class Detector:
 
     def each(
         self,
-        source: FilePath | Iterable[ImageLike],
+        source: FilePath | int | Iterable[ImageLike],
         *,
         batch: int = 1,
         every: int = 1,
@@ -262,7 +265,12 @@ class Detector:
         ...     print(found.image, len(found))
         """
         refuse(misspelt, Detector.each)
+        if every < 1:
+            raise BoxpressoError(f"every must be 1 for each frame, 2 for each second, and so on, got {every}")
+        if is_one(source):
+            raise BoxpressoError("one picture goes to detector(picture); each takes several, or where they are")
         settings: dict[str, Any] = {"threshold": threshold, "overlap": overlap, "classes": classes}
+        source = str(source) if isinstance(source, int) else source
         pictures = frames_of(source, every) if isinstance(source, (str, os.PathLike)) else iter(source)
         while group := list(islice(pictures, max(1, batch))):
             yield from self.batch(group, **settings)
@@ -309,6 +317,19 @@ def refuse(misspelt: Mapping[str, object], function: Callable[..., Any]) -> None
         known = [each.name for each in signature(function).parameters.values() if each.kind is each.KEYWORD_ONLY]
         called = function.__qualname__.removesuffix(".__init__").removesuffix(".__call__")
         raise TypeError(f"{called}() has no argument {name!r}{nearest(name, known)}; it has {', '.join(known)}")
+
+
+def is_one(source: Any) -> bool:
+    """Whether this is a picture by itself, whose rows, lines or bytes would be taken for pictures; no path.
+
+    >>> is_one(np.zeros((20, 30, 3), np.uint8)), is_one(np.zeros((2, 20, 30, 3), np.uint8)), is_one(b"")
+    (True, False, True)
+    """
+    if isinstance(source, (bytes, bytearray, memoryview, PillowImage)) or hasattr(source, "read"):
+        return True
+    shape = tuple(getattr(source, "shape", ()))
+    first = hasattr(source, "detach") and shape[:1] in ((1,), (3,), (4,))  # a tensor with its channels first
+    return len(shape) == 2 or (len(shape) == 3 and (first or shape[2] in (1, 3, 4)))
 
 
 def frames_of(source: FilePath, every: int = 1) -> Iterator[ImageLike]:

@@ -359,7 +359,10 @@ class Job:
             try:
                 with source.open_input_stream(path.removeprefix(prefix)) as file:
                     return file.read()
-            except OSError as error:
+            except (
+                OSError,
+                pa.ArrowException,
+            ) as error:  # the second of an address, or of a path that no system can have
                 return BoxpressoError(f"cannot read {path}: {error}")
 
         def load_several(pictures: Sequence[Any]) -> list[Any]:
@@ -414,7 +417,20 @@ def rows_of(file: Any, start: int, stop: int, batch: int, column: str | None) ->
         table = table.slice(from_row, to_row - from_row)
         name = picture_column(table.column_names, column)
         pictures = [unwrapped(value) for value in table[name].to_pylist()]
-        yield pictures, table if pa.types.is_string(table.schema.field(name).type) else table.drop_columns([name])
+        yield pictures, table if is_text(table.schema.field(name).type) else table.drop_columns([name])
+
+
+def is_text(kind: Any) -> bool:
+    """Whether a column of this Arrow type holds texts, in whichever of the ways in which writers store them.
+
+    >>> from pyarrow import dictionary, int32, large_binary, large_string, string
+    >>> [is_text(kind) for kind in (string(), large_string(), dictionary(int32(), string()), large_binary())]
+    [True, True, True, False]
+    """
+    types = arrow().types
+    if types.is_dictionary(kind):
+        return is_text(kind.value_type)
+    return any(is_kind(kind) for is_kind in (types.is_string, types.is_large_string, types.is_string_view))
 
 
 def plan(source: str, column: str | None, per_part: int) -> Any:
@@ -430,8 +446,8 @@ def plan(source: str, column: str | None, per_part: int) -> Any:
         raise BoxpressoError(f"cannot read {source}: {error}") from error
     if info.type == pa.fs.FileType.NotFound:
         raise BoxpressoError(f"{source} is not there: name a folder of pictures, or Parquet")
-    names = sorted(each.path for each in there)
-    tables = [name for name in names if name.lower().endswith((".parquet", ".pq"))]
+    names = sorted(each.path for each in there if not hidden(each.path, path, "."))
+    tables = [name for name in names if name.lower().endswith((".parquet", ".pq")) and not hidden(name, path, "._")]
     pictures = [name for name in names if name.lower().endswith(PICTURES) and ".detections." not in name]
     if tables and pictures:
         raise BoxpressoError(f"{source} has pictures and Parquet files: name a folder with one of these")
@@ -461,6 +477,15 @@ def plan(source: str, column: str | None, per_part: int) -> Any:
         raise BoxpressoError(f"the Parquet files of {source} have no rows")
     kinds = {"part": pa.int32(), "path": pa.string(), "start": pa.int64(), "stop": pa.int64(), "whole": pa.bool_()}
     return pa.table({name: pa.array(rows[name], kind) for name, kind in kinds.items()})
+
+
+def hidden(name: str, folder: str, signs: str) -> bool:
+    """Whether a file, or a folder that it is in below `folder`, begins with one of these signs.
+
+    >>> hidden("a/.b/c/d.jpg", "a", "."), hidden(".a/b.jpg", ".a", "."), hidden(".a.jpg", ".a.jpg", ".")
+    (True, False, False)
+    """
+    return any(part.startswith(tuple(signs)) for part in name.removeprefix(folder).split("/"))
 
 
 @contextmanager

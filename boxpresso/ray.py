@@ -73,7 +73,7 @@ class Detect:
         """
         name = picture_column(list(batch), self.column)
         pictures = [unwrapped(value) for value in batch[name]]
-        texts = all(isinstance(value, str) for value in batch[name])
+        texts = all(value is None or isinstance(value, str) for value in batch[name])
         dropped = {name} - ({name} if texts else set()) | {"image", "bytes"}
         columns = {each: listed(values) for each, values in batch.items() if each not in dropped}
         return detected(self.detector, pictures, arrow().table(columns) if columns else None)

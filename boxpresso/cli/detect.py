@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from argparse import SUPPRESS, ArgumentParser, Namespace
 from collections import Counter
@@ -68,6 +69,7 @@ examples:
 
 
 PICTURES = (".png", ".jpg", ".jpeg", ".bmp", ".webp", ".tif", ".tiff")  # endings that make --out a file
+FRAME = re.compile(r"(.*)-\d{6,}", re.DOTALL)  # what a frame of a video is called
 MANY = 10  # pictures, from which on the failed ones are counted at the end
 
 
@@ -240,13 +242,16 @@ class Seconds:
 
 
 def names_of(sources: Sequence[PictureSource]) -> dict[PictureSource, str]:
-    """{source: its file's name without the ending}; with the ending, or a number, where another has that name already."""
+    """{source: its file's name without the ending}; with the ending, or a number, where another has that name already, or one
+    that a frame of the video would have."""
     names: dict[PictureSource, str] = {}
+    frames = {match[1] for source in sources if (match := FRAME.fullmatch(Path(source.path).stem))}
     taken, numbers = set[str](), Counter[str]()  # of each name the last number that is taken
     for source in sources:
         path = Path(source.path)
-        name = next((name for name in (path.stem, path.name) if name not in taken), "")
-        while not name or name in taken:
+        own = taken if source.kind == "picture" else taken | frames
+        name = next((name for name in (path.stem, path.name) if name not in own), "")
+        while not name or name in own:
             numbers[path.stem] += 1
             name = f"{path.stem}-{numbers[path.stem] + 1}"
         names[source] = name

@@ -12,6 +12,7 @@ from typing import Any
 from ..proto.errors import BoxpressoError
 from ..proto.reading import FilePath
 from .errors import BrokenRecord, DataError
+from .image import is_address
 from .video import is_video, open_camera, open_video
 
 PICTURES = (
@@ -79,8 +80,9 @@ def expand(names: Sequence[str]) -> list[PictureSource]:
     Parameters
     ----------
     names
-        Pictures; folders, of which all pictures and videos are taken, in the order of their names; patterns such as
-        "img/*.jpg", where the shell has not replaced them; videos, by their ending; cameras, by their number.
+        Pictures; addresses of pictures; folders, of which all pictures and videos are taken, in the order of their names, but
+        hidden ones; patterns such as "img/*.jpg", where the shell has not replaced them; videos, by their ending; cameras, by
+        their number.
 
     Raises
     ------
@@ -95,10 +97,15 @@ def expand(names: Sequence[str]) -> list[PictureSource]:
     result: list[PictureSource] = []
     for name in names:
         if os.path.isdir(name):
-            paths = [str(path) for path in sorted(Path(name).iterdir()) if known(path) and path.is_file()]
+            there = sorted(
+                path for path in Path(name).iterdir() if not path.name.startswith(".")
+            )  # no "._a.jpg" of macOS
+            paths = [str(path) for path in there if known(path) and path.is_file()]
             if not paths:
                 raise DataError(f"the folder {name} has no pictures (.jpg, .png ..) and no videos (.mp4 ..)")
             result += [of_file(path) for path in paths]
+        elif is_address(name):  # which may have a "?"
+            result.append(PictureSource("picture", name))
         elif not os.path.lexists(name) and glob.has_magic(name):
             paths = sorted(path for path in glob.glob(name, recursive=True) if os.path.isfile(path))
             if not paths:

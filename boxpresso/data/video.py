@@ -104,8 +104,11 @@ def open_video(path: str | os.PathLike[str], every: int = 1) -> Reader:
     name = os.fspath(path)
     if not os.path.isfile(name):
         raise BrokenRecord(f"there is no video {name}")
-    with open(name, "rb") as file:
-        start = file.read(512).lstrip()
+    try:
+        with open(name, "rb") as file:
+            start = file.read(512).lstrip()
+    except OSError as error:
+        raise BrokenRecord(f"cannot read the video {name}: {error.strerror or error}") from error
     if start.startswith((b"#EXTM3U", b"ffconcat", b"<?xml", b"[playlist]")):
         raise BrokenRecord(f"{name} is a list of other files, not a video")
     which = backend()

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..data.inputs import Mean, Numpy, input_values, resize
+from ..data.inputs import Mean, Numpy, input_values, mean_array, resize
 from ..device.functions import exp
 from ..layers.core import Layer
 from ..net import Net
@@ -221,6 +221,16 @@ def prepare(
         swap_rb=settings.swap_rb,
         factors=factors,
     )
+
+
+def prepare_crops(crops: Numpy, settings: Settings) -> Numpy:
+    """Pictures (N, H, W, C) of one size, in the net's order of channels, as an input (N, C, H, W); of a net that sees several
+    crops at once C is a multiple of 3, and each has the mean."""
+    values = crops.transpose(0, 3, 1, 2)
+    if settings.mean is not None:
+        mean = mean_array(settings.mean, 3, crops.shape[2], crops.shape[1])
+        values = values - np.tile(mean, (crops.shape[3] // len(mean), 1, 1))
+    return np.asarray(values * np.float32(settings.scale))
 
 
 def letterbox(pixels: Numpy, width: int, height: int) -> tuple[Numpy, float]:

@@ -98,14 +98,17 @@ class Landmarks(OneNet):
         else:
             faces = self.faces.detect(pixels, self.faces.settings.given(threshold=settings.threshold or None))
         points = []
+        count = shape_of(self.net, self.blobs[0])[1] // 2
         for box in faces.boxes.astype(np.float64):
+            if np.isnan(box).any():  # the Detector says so
+                points.append(np.full((count, 2), np.nan))
+                continue
             left, top = np.clip(np.floor(box[:2]), 0, (wide - 1, high - 1)).astype(int)
             right, bottom = np.clip(np.ceil(box[2:]), (left + 1, top + 1), (wide, high)).astype(int)
             name, channels, width, height = picture_input(self.net, settings.size or self.side)
             values = {name: prepare(pixels[top:bottom, left:right], channels, width, height, settings)}
             parts = shares(self.forward(values), width, height)
             points.append(parts * (right - left, bottom - top) + (left, top))
-        count = shape_of(self.net, self.blobs[0])[1] // 2
         marks = np.array(points, np.float64).reshape(len(faces), count, 2)
         if self.faces is not None:
             return Detections(faces.boxes, faces.scores, faces.class_ids, faces.names, landmarks=marks)

@@ -14,7 +14,7 @@ from ..device.functions import log
 from ..layers.detection.suppress import suppress_boxes
 from ..net import Net
 from ..proto.errors import BoxpressoWarning, ModelError
-from .base import Decoder, Settings, in_roles, shape_of
+from .base import Decoder, Settings, in_roles, prepare_crops, shape_of
 from .detections import Detections
 
 FACTOR, SMALLEST = 0.709, 20  # of the pyramid: from a scale to the next, and the smallest face in pixels
@@ -171,13 +171,8 @@ ROLES = ((12, 3, [2, 4]), (24, 3, [2, 4]), (48, 3, [2, 4, 10]), (24, 15, [2] * 5
 
 def prepared(crops: Numpy, settings: Settings, columns: bool = True) -> Numpy:
     """Pictures (N, H, W, C) as an input (N, C, W, H), or (N, C, H, W) of nets that do not want `columns`."""
-    mean = np.asarray(settings.mean if settings.mean is not None else 0, np.float32)
-    if mean.size not in (1, 3):
-        raise ModelError(f"MTCNN subtracts one number, or one for each channel, got a mean of {mean.size}")
-    mean = np.tile(mean.ravel(), crops.shape[3] // mean.size)
-    return np.ascontiguousarray(
-        ((crops - mean) * np.float32(settings.scale)).transpose((0, 3, 2, 1) if columns else (0, 3, 1, 2))
-    )
+    values = prepare_crops(crops, settings)
+    return np.ascontiguousarray(values.swapaxes(2, 3) if columns else values)
 
 
 def probed(net: Net) -> tuple[float, int]:

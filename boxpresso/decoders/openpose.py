@@ -137,7 +137,7 @@ class OpenPose(OneNet):
     def read(self, values: dict[str, Numpy], shape: tuple[int, int], settings: Settings) -> Detections:
         maps = Maps(values[self.blobs[0]][0], *shape, self.net.device)
         if not self.fields:
-            return self.highest(maps)
+            return self.highest(maps, settings.threshold)
         peaks = [find_peaks(maps, k) for k in range(self.points)]
         pairs = sum(len(peaks[a]) * len(peaks[b]) for a, b in self.limbs)
         if pairs > MOST_PAIRS:
@@ -159,19 +159,21 @@ class OpenPose(OneNet):
             boxes, total, np.ones(len(total)), self.NAMES, landmarks=marks, landmark_scores=scores, links=self.limbs
         )
 
-    def highest(self, maps: Maps) -> Detections:
-        """One face or hand: each point at the highest place of its map, where that is above 0.1."""
+    def highest(self, maps: Maps, threshold: float) -> Detections:
+        """One face or hand: each point at the highest place of its map, where that is above 0.1; its score is their mean."""
         heat = np.stack([maps.large(k).ravel() for k in range(self.points)], 1)
-        at, score = heat.argmax(0), heat.max(0)
+        heat[np.isnan(heat)] = -np.inf
+        at, score = heat.argmax(0), np.maximum(heat.max(0), 0)
         marks = np.stack([at % maps.width, at // maps.width], 1).astype(np.float64)
         marks[~(score > PEAK)] = np.nan
         if np.isnan(marks).all():
             return Detections.none(self.names, landmarks=np.zeros((0, self.points, 2)), links=self.limbs)
         box = np.concatenate([np.nanmin(marks, 0), np.nanmax(marks, 0)])[None]
         total = np.array([score[score > PEAK].mean()])
-        return Detections(
+        found = Detections(
             box, total, np.ones(1), self.names, landmarks=marks[None], landmark_scores=score[None], links=self.limbs
         )
+        return found.filter(threshold)
 
 
 class Maps:

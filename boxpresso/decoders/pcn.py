@@ -11,7 +11,7 @@ from ..data.inputs import Numpy, channels_of, resize
 from ..device.functions import sine_cosine
 from ..net import Net
 from ..proto.errors import ModelError
-from .base import Decoder, Settings, in_roles, shape_of
+from .base import Decoder, Settings, in_roles, prepare_crops, shape_of
 from .detections import Detections
 from .mtcnn import forward, in_chunks
 
@@ -180,8 +180,7 @@ def by_name(values: dict[str, Numpy], width: int, word: str) -> str:
 
 def prepared(crops: Numpy, settings: Settings) -> Numpy:
     """Pictures (N, H, W, 3) as an input."""
-    mean = np.asarray(settings.mean if settings.mean is not None else 0, np.float32)
-    return np.ascontiguousarray(((crops - mean) * np.float32(settings.scale)).transpose(0, 3, 1, 2))
+    return np.ascontiguousarray(prepare_crops(crops, settings))
 
 
 def shrunk(image: Numpy, factor: float) -> Numpy:

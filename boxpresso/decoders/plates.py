@@ -99,11 +99,17 @@ class Plates(Decoder):
             boxes = self.detector.detect(pixels, chosen).sorted().boxes.astype(np.float64)
         texts, scores = [], []
         for box in boxes:
+            if np.isnan(box).any():  # the Detector says so
+                texts.append("")
+                scores.append(0.0)
+                continue
             left, top = np.clip(np.floor(box[:2]), 0, (wide - 1, high - 1)).astype(int)
             right, bottom = np.clip(np.ceil(box[2:]), (left + 1, top + 1), (wide, high)).astype(int)
             text, score = self.text(pixels[top:bottom, left:right], settings)
             texts.append(text)
             scores.append(score)
+        if self.detector is None and scores[0] < settings.threshold:
+            return Detections.none()
         names = {i: text or "(no letters)" for i, text in enumerate(texts, 1)}
         return Detections(boxes.reshape(-1, 4), np.array(scores), np.arange(1, len(texts) + 1), names)
 

@@ -45,10 +45,12 @@ class R2cnn(FasterRcnn):
 
     def read(self, values: dict[str, Numpy], shape: tuple[int, int], settings: Settings) -> Detections:
         regions, scores, offsets = (values[name].astype(np.float64) for name in self.blobs)
+        if not len(regions):
+            return Detections.none(self.names, angles=np.zeros(0), quadrilaterals=np.zeros((0, 4, 2)))
         scores = scores.reshape(len(regions), -1)
         classes = scores.shape[1]
         offsets = offsets.reshape(len(regions), -1, 5)
-        if len(regions) and offsets.shape[1] not in (classes, 2):
+        if offsets.shape[1] not in (classes, 2):
             raise ModelError(
                 f"{self.offsets!r} has offsets of {offsets.shape[1]} classes, {self.scores!r} scores of {classes}; they must "
                 "be of the same, or the offsets of 2 (background and object)"

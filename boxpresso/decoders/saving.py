@@ -181,8 +181,15 @@ def voc_results(names: Sequence[str], detections: Sequence[Rows], classes: Mappi
         for label, score, box in zip(rows.class_ids.tolist(), rows.scores, rows.boxes.astype(np.float64)):
             corners = " ".join(f"{value:.1f}" for value in box + np.array([1, 1, 0, 0]))
             lines.setdefault(label, []).append(f"{name} {score:.6f} {corners}\n")
-    names_of = {label: re.sub(r"[^\w .-]", "_", str(classes.get(label, label))) for label in lines}
-    return {f"comp4_det_test_{names_of[label]}.txt": "".join(of_class) for label, of_class in lines.items()}
+    files: dict[str, str] = {}
+    owners: dict[str, str] = {}  # classes may have one name, or names that no two files can have
+    for label, of_class in lines.items():
+        name = str(classes.get(label, label))
+        file = re.sub(r"[^\w .-]", "_", name)
+        file = file if owners.setdefault(file.lower(), name) == name else f"{file}-{label}"
+        place = f"comp4_det_test_{file}.txt"
+        files[place] = files.get(place, "") + "".join(of_class)
+    return files
 
 
 NO_XML = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # signs that no XML can hold

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from ..data.inputs import Numpy
+from ..data.inputs import Numpy, mean_array
 from ..layers.core import Trait
 from ..net import Net
 from ..proto.errors import ModelError
@@ -95,7 +95,7 @@ class SuperResolution(OneNet):
         height, width = pixels.shape[:2]
         inputs: dict[str, Any] = {name: prepare(pixels, self.channels, width, height, settings)}
         values = self.net.forward(**inputs)[self.blobs[0]][0]
-        mean = np.asarray(0 if settings.mean is None else settings.mean, np.float32).reshape(-1, 1, 1)
+        mean = 0 if settings.mean is None else mean_array(settings.mean, self.channels, *values.shape[:0:-1])
         return np.asarray((values / settings.scale + mean).round().clip(0, 255).astype(np.uint8))
 
     def read(self, values: dict[str, Numpy], shape: tuple[int, int], settings: Settings) -> Detections:

@@ -146,6 +146,42 @@ def test_what_cannot_be_read_is_a_row_with_the_reason(tmp_path):
     assert (rows["broken.jpg"]["width"], rows["broken.jpg"]["detections"]) == (None, [])
 
 
+@pytest.mark.parametrize("kind", [pa.large_string(), pa.dictionary(pa.int32(), pa.string())])
+def test_paths_stay_beside_what_was_found_however_texts_are_stored(tmp_path, kind):
+    """As polars and pandas write them; and results may be the source of the next run."""
+    paths = [str(path) for path in write_pictures(tmp_path / "pictures", [3, 5]).iterdir()]
+    (tmp_path / "in").mkdir()
+    pq.write_table(pa.table({"path": pa.array(paths).cast(kind)}), tmp_path / "in" / "a.parquet")
+    for source, out in (("in", "first"), ("first", "second")):
+        job = Job(str(tmp_path / source), str(tmp_path / out), {})
+        assert (job.pictures, job.parts) == (
+            2,
+            1,
+        )  # _boxpresso/plan.parquet, which has paths too, is none of the source
+        job.run(0, detector())
+        rows = pq.read_table(tmp_path / out).to_pylist()
+        assert {row["path"]: cells_of(row) for row in rows} == {path: int(Path(path).stem) for path in paths}
+
+
+def test_paths_that_no_file_can_have_are_rows_with_the_reason(tmp_path):
+    paths = ["s3://bucket/a.jpg", "a\0b.jpg", "", str(write_pictures(tmp_path / "pictures", [3]) / "000003.png")]
+    pq.write_table(pa.table({"path": paths}), tmp_path / "a.parquet")
+    job = Job(str(tmp_path / "a.parquet"), str(tmp_path / "out"), {})
+    assert job.run(0, detector())["errors"] == 3
+    rows = pq.read_table(tmp_path / "out").to_pylist()
+    assert cells_of(rows[-1]) == 3
+    assert all("cannot read" in row["error"] for row in rows[:3])
+
+
+def test_hidden_files_are_no_pictures(tmp_path):
+    source = write_pictures(tmp_path / ".pictures", [1])
+    (source / "._000001.png").touch()
+    (source / ".trash").mkdir()
+    (source / ".trash" / "a.png").touch()
+    (source / "_DSC0001.png").touch()
+    assert Job(str(source), str(tmp_path / "out"), {}).pictures == 2
+
+
 @pytest.mark.parametrize("kind", ["bytes", "record", "path"])
 def test_pictures_of_parquet_with_the_columns_beside_them(tmp_path, kind):
     """In files of several row groups, which parts do not keep to."""
@@ -238,6 +274,7 @@ def test_the_class_for_ray_data_takes_its_batches(tmp_path):
         assert table.column_names == ["path", "width", "height", "detections", "error"]
         assert [cells_of(row) for row in table.to_pylist()] == [5, 9]
     assert detect({"image": np.stack([drawn(5)])}).column_names == ["width", "height", "detections", "error"]
+    assert detect({"path": np.array(["none.png", None], object)})["path"].to_pylist() == ["none.png", None]
     chosen = Detect(*write_tiny(tmp_path), column="shot")
     assert chosen({"shot": np.stack([drawn(6)]), "path": np.array(["a"], object)}).to_pylist()[0]["path"] == "a"
     with pytest.raises(BoxpressoError, match="no column 'shot', but path"):

@@ -181,6 +181,13 @@ def test_thousands_of_pictures_of_one_name():
     assert [place.name for place in places.values()][1:3] == ["a.jpg.detections.png", "a-2.detections.png"]
 
 
+def test_a_frame_is_not_called_as_a_picture():
+    """Frames that were taken out of a video lie beside it; those of `clip` are called clip-000000, and so on."""
+    sources = [PictureSource("video", "clip.mp4"), PictureSource("picture", "clip-000001.jpg")]
+    assert list(names_of(sources).values()) == ["clip.mp4", "clip-000001"]
+    assert list(names_of([sources[0], PictureSource("picture", "clip-1.jpg")]).values()) == ["clip", "clip-1"]
+
+
 # The file that an error is of
 
 INPUT = 'layer { name: "x" type: "Input" top: "x" input_param { shape { dim: 2 dim: 3 } } }\n'

@@ -76,7 +76,7 @@ def write_video(path: Path, frames: int = FRAMES, size: tuple[int, int] = (64, 4
 
 def test_folders_and_patterns(tmp_path):
     (tmp_path / "img").mkdir()
-    for name in ("b.jpg", "a.PNG", "clip.mp4", "notes.txt", "a.detections.png"):
+    for name in ("b.jpg", "a.PNG", "clip.mp4", "notes.txt", "a.detections.png", "._b.jpg"):
         (tmp_path / "img" / name).touch()
     listed = [(source.kind, source.path) for source in expand(["img"])]
     assert listed == [("picture", "img/a.PNG"), ("picture", "img/b.jpg"), ("video", "img/clip.mp4")]
@@ -89,6 +89,8 @@ def test_folders_and_patterns(tmp_path):
     assert expand(["0"]) == [PictureSource("picture", "0")]
     (tmp_path / "a[1].jpg").touch()
     assert expand(["a[1].jpg"]) == [PictureSource("picture", "a[1].jpg")]
+    address = "https://example.org/street[1].jpg?width=300"
+    assert expand([address]) == [PictureSource("picture", address)]
     (tmp_path / "none").mkdir()
     with pytest.raises(DataError, match="the folder none has no pictures"):
         expand(["none"])
@@ -148,6 +150,10 @@ def test_what_is_no_video(backend, tmp_path, monkeypatch):
     ):  # fmt: skip
         with pytest.raises(BrokenRecord, match=said):
             list(video.open_video(tmp_path / f"{name}.mp4").frames())
+    with monkeypatch.context() as patch:
+        patch.setattr("os.path.isfile", lambda name: True)  # it vanishes meanwhile
+        with pytest.raises(BrokenRecord, match=r"cannot read the video none.mp4: No such file"):
+            video.open_video("none.mp4")
     monkeypatch.setattr(LIMITS, "picture_pixels", 1000)
     with pytest.raises(BrokenRecord, match="64x48 pixels; raise the limit 'picture_pixels'"):
         video.open_video(tmp_path / "whole.mp4")

@@ -20,7 +20,7 @@ from boxpresso.__main__ import main
 from boxpresso.decoders import HOMES, decoders, nearest, recognise
 from boxpresso.decoders.detections import DetailedDetection, RotatedDetection, as_detections
 from boxpresso.decoders.files import pairs_of
-from boxpresso.decoders.saving import as_json, coco_results, run_lengths, voc_xml
+from boxpresso.decoders.saving import as_json, coco_results, run_lengths, voc_results, voc_xml
 from boxpresso.detection import UnrecognisedError
 from boxpresso.drawing import colour, draw_detections
 from boxpresso.evaluation import evaluate
@@ -129,6 +129,14 @@ def test_saving():
     assert (text.findtext("filename"), text.findtext("object/name")) == ("a<b.jpg", "label 7")
     thin = ElementTree.fromstring(voc_xml(Detections([[3.6, 0, 4.4, 4]], [0.5], [1]), "a.jpg", 9, 4))
     assert [e.text for e in thin.find("object/bndbox")] == ["5", "1", "5", "4"]  # a pixel wide, not -1
+
+
+def test_no_class_of_voc_results_takes_the_place_of_another():
+    found = Detections(np.zeros((4, 4)), [0.5, 0.6, 0.7, 0.8], [1, 2, 3, 4])
+    files = voc_results(["a"], [found], {1: "crane", 2: "a/b", 3: "a_b", 4: "crane"})
+    scores = {name: [float(line.split()[1]) for line in text.splitlines()] for name, text in files.items()}
+    wanted = {"crane": [0.5, 0.8], "a_b": [0.6], "a_b-3": [0.7]}
+    assert scores == {f"comp4_det_test_{name}.txt": values for name, values in wanted.items()}
 
 
 def test_one_vocabulary_and_its_older_names():

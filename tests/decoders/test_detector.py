@@ -111,6 +111,16 @@ def test_a_folder_one_after_another(tmp_path, detector):
     detections = list(detector.each(tmp_path, batch=3))
     assert [(one.image, rows(one)) for one in detections] == [(str(tmp_path / f"{name}.png"), wanted) for name in "ab"]
     assert [rows(one) for one in detector.each(iter([picture()] * 3), batch=2)] == [wanted] * 3
+    for one in (picture(), picture()[..., 0], as_image(picture()), encode(picture(), "PNG"), io.BytesIO()):
+        with pytest.raises(BoxpressoError, match="one picture goes to detector"):
+            list(detector.each(one))  # not the rows of its pixels
+        with pytest.raises(BoxpressoError, match="one picture goes to detector"):
+            detector.batch(one)
+    assert [rows(one) for one in detector.batch(np.stack([picture()] * 2))] == [wanted] * 2
+    with pytest.raises(BoxpressoError, match=r"every must be 1 .*, got 0"):
+        list(detector.each(tmp_path, every=0))
+    with pytest.raises(BoxpressoError, match=r"camera 0|needs PyAV or OpenCV"):
+        list(detector.each(0))
     (tmp_path / "c.png").write_bytes(b"no picture")
     with pytest.raises(BoxpressoError, match=r"c\.png is not an image"):
         list(detector.each(tmp_path))

@@ -11,7 +11,9 @@ from decoder_nets import overlap_of, same, suppressed
 from PIL import Image, ImageDraw, ImageFont
 from shared import need
 
-from boxpresso import Detector, Net
+from boxpresso import Detector, ModelError, Net
+from boxpresso.decoders import mtcnn, pcn
+from boxpresso.decoders.base import Settings
 from boxpresso.image import read_image, resize
 from boxpresso.proto import parse_net
 from boxpresso.proto.errors import BoxpressoWarning
@@ -109,6 +111,19 @@ def test_mtcnn_is_the_authors_program():
     assert len(wanted) >= 6
     boxes = [[b[0] - 1, b[1] - 1, b[2], b[3]] for b, *_ in wanted]
     same(detections, boxes, [s for _, s, _ in wanted], [m for *_, m in wanted], tolerance=5e-4)
+
+
+def test_the_mean_of_a_cascade(tmp_path):
+    """Numbers, or a file as everywhere; here against a picture from which the mean is taken already."""
+    np.save(tmp_path / "mean.npy", np.array([10, 20, 30], np.float32).reshape(3, 1, 1))
+    crops = np.random.default_rng(0).integers(0, 256, (2, 5, 4, 15)).astype(np.float32)
+    for mean in (tmp_path / "mean.npy", (10, 20, 30)):
+        settings = Settings(mean=mean, scale=0.5)
+        wanted = ((crops - np.tile([10, 20, 30], 5)) * 0.5).transpose(0, 3, 2, 1)
+        np.testing.assert_array_equal(mtcnn.prepared(crops, settings), wanted)
+        np.testing.assert_array_equal(pcn.prepared(crops[..., :3], settings), wanted[:, :3].swapaxes(2, 3))
+    with pytest.raises(ModelError, match=r"the mean has the shape \(2,\).*give one number, or one for each channel"):
+        pcn.prepared(crops[..., :3], Settings(mean=(1, 2)))
 
 
 def test_windows_of_weights_that_are_no_good_are_left_out():

@@ -9,7 +9,7 @@ import pytest
 from decoder_nets import HIGH, WIDE, logistic, net_of, numbers, overlap_of, read, same, suppressed
 from tiny_ssd import picture, tiny_net
 
-from boxpresso import BoxpressoError, Detector, ModelError, Net
+from boxpresso import BoxpressoError, Detections, Detector, ModelError, Net
 from boxpresso.decoders import recognise
 from boxpresso.proto import parse_net
 from boxpresso.proto.errors import BoxpressoWarning
@@ -236,9 +236,15 @@ def test_landmarks_of_a_batch_are_those_of_each_picture_s_faces():
     for detections, (left, top) in zip(detector.batch(pictures), [(8, 0), (16, 24)], strict=True):
         np.testing.assert_allclose(detections.boxes, [[left, top, left + 8, top + 8]], atol=0.01)
         np.testing.assert_allclose(detections.landmarks[0], [[left + 4, top + 4]] * 5, atol=0.01)
+    detector.decoder.faces.detect = lambda pixels, settings: Detections(
+        [[0, np.nan, 4, 4], [0, 0, 8, 8]], [1, 0.5], [1, 1]
+    )
+    with pytest.warns(BoxpressoWarning, match="1 of 2 detections have no finite box"):
+        (face,) = detector(pictures[0])
+    assert face.box == (0, 0, 8, 8)
 
 
-def test_super_resolution_keeps_colours():
+def test_super_resolution_keeps_colours(tmp_path):
     """A net that doubles by repeating each pixel."""
     from boxpresso import Net
     from boxpresso.proto import parse_net
@@ -254,6 +260,9 @@ def test_super_resolution_keeps_colours():
     assert np.abs(made.picture.astype(int) - [200, 60, 30]).max() <= 3
     grey = np.random.default_rng(0).integers(0, 256, (9, 7), np.uint8)
     np.testing.assert_array_equal(detector(grey).picture, grey.repeat(2, 0).repeat(2, 1))
+    np.save(tmp_path / "mean.npy", np.full((1, 1, 1), 40, np.float32))
+    other = Detector(Net(parse_net(text), device="cpu"), mean=tmp_path / "mean.npy")
+    np.testing.assert_array_equal(other(grey).picture, grey.repeat(2, 0).repeat(2, 1))
 
 
 def test_suppression_by_loops_is_right():
@@ -330,4 +339,10 @@ def test_openpose_of_a_face_and_of_a_hand(channels, count, name):
     assert np.isnan(detections.landmarks[0, -1]).all()
     assert len(read(net, {"net_output": maps * 0}, "openpose")[1]) == 0
     assert len(read(net, {"net_output": maps * np.nan}, "openpose")[1]) == 0
+    sure = float(detections.scores[0])
+    for threshold, count in ((sure - 0.01, 1), (sure + 0.01, 0)):
+        assert len(read(net, {"net_output": maps}, "openpose", threshold=threshold)[1]) == count
+    maps[0, 3] = np.nan
+    _, without = read(net, {"net_output": maps}, "openpose")
+    assert (np.isnan(without.landmarks[0, 3]).all(), without.landmark_scores[0, 3]) == (True, 0)
     assert all(pair in detections.links for pair in ((0, 1), (1, 2), (0, 17))) == (name == "hand")

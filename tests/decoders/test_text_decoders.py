@@ -138,8 +138,10 @@ def test_r2cnn():
     np.testing.assert_allclose(detections.scores, np.array(marks)[order], atol=1e-6)
     np.testing.assert_allclose(detections.quadrilaterals, np.array(quads)[order], atol=0.05)
     assert detections.label(0) == "text"
-    _, fewer = read(Net(parse_net(R2CNN), device="cpu"), values, "r2cnn")
+    decoder, fewer = read(Net(parse_net(R2CNN), device="cpu"), values, "r2cnn")
     assert 0 < len(fewer) < len(detections)
+    none = decoder.read({name: value[:0] for name, value in values.items()}, (HIGH, WIDE), decoder.settings)
+    assert (len(none), none.rotated.shape) == (0, (0, 5))  # no region is as large as the layer asks for
 
 
 def test_textboxes():
@@ -258,3 +260,5 @@ def test_plates():
     assert detector.decoder.NAME == "plates"
     assert detection.label == LETTERS[60] + "9"
     assert detection.box == (0, 0, 80, 20)
+    assert detector(plate, threshold=detection.score)[0] == detection
+    assert [len(detector(plate * 0, threshold=least)) for least in (0, 0.5)] == [1, 0]  # each letter is as likely
