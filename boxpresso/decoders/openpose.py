@@ -94,6 +94,8 @@ class OpenPose(OneNet):
     def __init__(self, net: Net, top: str) -> None:
         super().__init__(net, [top])
         self.points, self.limbs, self.fields = FORMS[shape_of(net, top)[1]]
+        if not self.fields:  # one face or hand, of which the caller knows: however sure its points are
+            self.settings = self.settings.given(threshold=0.0)
 
     @staticmethod
     def find(net: Net) -> str | None:

@@ -340,6 +340,8 @@ def test_openpose_of_a_face_and_of_a_hand(channels, count, name):
     assert len(read(net, {"net_output": maps * 0}, "openpose")[1]) == 0
     assert len(read(net, {"net_output": maps * np.nan}, "openpose")[1]) == 0
     sure = float(detections.scores[0])
+    faint = read(net, {"net_output": maps * (0.2 / sure)}, "openpose")[1]
+    assert 0.1 < faint.scores[0] < 0.4  # which a person would need
     for threshold, count in ((sure - 0.01, 1), (sure + 0.01, 0)):
         assert len(read(net, {"net_output": maps}, "openpose", threshold=threshold)[1]) == count
     maps[0, 3] = np.nan
