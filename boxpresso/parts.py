@@ -359,10 +359,8 @@ class Job:
             try:
                 with source.open_input_stream(path.removeprefix(prefix)) as file:
                     return file.read()
-            except (
-                OSError,
-                pa.ArrowException,
-            ) as error:  # the second of an address, or of a path that no system can have
+            # Arrow's own: of an address, or of a path that no system can have.
+            except (OSError, pa.ArrowException) as error:
                 return BoxpressoError(f"cannot read {path}: {error}")
 
         def load_several(pictures: Sequence[Any]) -> list[Any]:

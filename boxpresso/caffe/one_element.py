@@ -49,12 +49,13 @@ class Numbers(ast.NodeTransformer):
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
         self.generic_visit(node)
-        text = isinstance(node.left, ast.Constant) and isinstance(node.left.value, str)
-        return (
-            self.helper("_formatted_numbers", node, node.left, node.right)
-            if text and isinstance(node.op, ast.Mod)
-            else node
-        )
+        if (
+            not isinstance(node.op, ast.Mod)
+            or not isinstance(node.left, ast.Constant)
+            or not isinstance(node.left.value, str)
+        ):
+            return node
+        return self.helper("_formatted_numbers", node, node.left, node.right)
 
     def visit_Assign(self, node: ast.Assign) -> ast.AST:
         self.generic_visit(node)

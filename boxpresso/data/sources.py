@@ -12,6 +12,7 @@ from typing import Any
 from ..proto.errors import BoxpressoError
 from ..proto.reading import FilePath
 from .errors import BrokenRecord, DataError
+from .folders import is_hidden
 from .image import is_address
 from .video import is_video, open_camera, open_video
 
@@ -97,9 +98,7 @@ def expand(names: Sequence[str]) -> list[PictureSource]:
     result: list[PictureSource] = []
     for name in names:
         if os.path.isdir(name):
-            there = sorted(
-                path for path in Path(name).iterdir() if not path.name.startswith(".")
-            )  # no "._a.jpg" of macOS
+            there = sorted(path for path in Path(name).iterdir() if not is_hidden(path))
             paths = [str(path) for path in there if known(path) and path.is_file()]
             if not paths:
                 raise DataError(f"the folder {name} has no pictures (.jpg, .png ..) and no videos (.mp4 ..)")

@@ -172,10 +172,10 @@ class OpenPose(OneNet):
             return Detections.none(self.names, landmarks=np.zeros((0, self.points, 2)), links=self.limbs)
         box = np.concatenate([np.nanmin(marks, 0), np.nanmax(marks, 0)])[None]
         total = np.array([score[score > PEAK].mean()])
-        found = Detections(
+        detected = Detections(
             box, total, np.ones(1), self.names, landmarks=marks[None], landmark_scores=score[None], links=self.limbs
         )
-        return found.filter(threshold)
+        return detected.filter(threshold)
 
 
 class Maps:

@@ -127,16 +127,13 @@ def show(direction: str, layer: Layer, blob_name: str, kind: str, values: AnyArr
 
 def show_norms(blobs: Sequence[Blob]) -> None:
     """The line of debug_info behind a backward pass: the sums of absolute values, and the L2 norms, of all parameters."""
-    (data, squares), (diff, of_diffs) = (
-        np.sum([[np.abs(flat).sum(), np.square(flat).sum()] for flat in arrays], 0) if arrays else np.zeros(2)
-        for arrays in (
-            [np.asarray(blob.data, np.float64).ravel() for blob in blobs],
-            [np.asarray(blob.diff, np.float64).ravel() for blob in blobs],
-        )
-    )
-    lengths = np.sqrt(squares), np.sqrt(of_diffs)
-    norms = f"L1 norm = ({data:.6g}, {diff:.6g}); L2 norm = ({lengths[0]:.6g}, {lengths[1]:.6g})"
-    print(f"    [Backward] All net params (data, diff): {norms}", file=sys.stderr)
+    sums, norms = [], []
+    for arrays in ([blob.data for blob in blobs], [blob.diff for blob in blobs]):
+        numbers = [np.asarray(array, np.float64) for array in arrays]
+        sums.append(float(sum(np.abs(each).sum() for each in numbers)))
+        norms.append(float(np.sqrt(sum(np.square(each).sum() for each in numbers))))
+    said = f"L1 norm = ({sums[0]:.6g}, {sums[1]:.6g}); L2 norm = ({norms[0]:.6g}, {norms[1]:.6g})"
+    print(f"    [Backward] All net params (data, diff): {said}", file=sys.stderr)
 
 
 def signature(blobs: Sequence[Blob]) -> Signature:

@@ -35,7 +35,7 @@ from ..run.layers import Layers
 from ..run.runner import Runner, can_int8, wants_bf16
 from .batches import Batched, Numpy, assign, set_inputs
 from .count import Count
-from .fastest import measure, use
+from .fastest import measure
 from .gradients import Gradients
 from .memory import Memory
 from .weights import CopyReport, Weights, copy_weights, read_weights, save_weights, scales_of
@@ -531,26 +531,6 @@ class Net(Batched):
         assert isinstance(self._runner, Runner)
         self.precision_times = measure(self._runner, self._scales)
         self.quantization = self._scales if next(iter(self.precision_times)) == "int8" else None
-
-    @contextmanager
-    def _as_written(self, float32: bool) -> Iterator[None]:
-        """While it lasts, the net runs as a file of it does: in float32, or else in 8 bits as `quantization` says. With
-        "fastest" nothing is measured meanwhile."""
-        runner, precision = self._runner, self._precision
-        if not isinstance(runner, Runner):
-            yield
-            return
-        narrow, bf16, self._precision = runner.narrow, runner.bf16, None
-        if float32:
-            use(runner, "float32", None)
-        try:
-            yield
-        finally:
-            self._precision = precision
-            if float32:
-                runner.bf16 = bf16
-                runner.use_int8(narrow)
-                runner.forget_plan()
 
     def _run_by(self, quantization: Quantization | None) -> None:
         """As `quantize`, of scales that are known to fit."""

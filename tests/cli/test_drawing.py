@@ -144,10 +144,12 @@ def test_names_with_signs_that_the_small_font_lacks(monkeypatch):
     assert font_for(["cat"], 20).getname() == ImageFont.load_default(20).getname()  # so are all tags without such names
     monkeypatch.setattr(drawing, "system_fonts", tuple)
     assert font_for(["Tür"], 20).getname() == ImageFont.load_default(20).getname()  # nothing better on this system
-    monkeypatch.undo()
+
+
+def test_names_in_a_font_of_the_system():
     drawing.system_fonts.cache_clear()
     if not drawing.system_fonts():
-        pytest.skip("this system has none of the fonts")
+        pytest.skip("none of the fonts of drawing.FONTS is installed")
     font = font_for(["Tür", "ñandú", "Łódź"], 20)
     absent = bytes(font.getmask("\uffff"))
     assert all(bytes(font.getmask(sign)) != absent for sign in "ürñúŁóź")

@@ -231,7 +231,7 @@ def test_channels_with_steps_of_their_own_are_whole_for_floats_outputs_and_later
     assert any(scale.factors for part in net._runner.parts for scale in part.plan.scales.values())
     model = onnx_model(net, outputs=outputs).SerializeToString()
     session = ort.InferenceSession(model, providers=["CPUExecutionProvider"])
-    given = {each.name: x[each.name] for each in session.get_inputs()}
-    for name, theirs in zip(outputs, session.run(outputs, given)):
+    feed = {each.name: x[each.name] for each in session.get_inputs()}
+    for name, theirs in zip(outputs, session.run(outputs, feed)):
         ours = net.forward(blobs=[name], **x)[name]
         assert np.abs(theirs - ours).max() < 0.02 * np.abs(ours).max(), name

@@ -142,9 +142,8 @@ def narrowed(net: Net, steps: Operations) -> Narrow:
                 if ranges:
                     result.between[own.outputs[0]] = Scale.of(*ranges[0])
             scale = plan.scales.get(step.writes[0])
-            whole = own.layers == [
-                net.layers[i].name for i in (step.layer, *step.affine)
-            ]  # nothing lies between the two
+            # Nothing lies between the two.
+            whole = own.layers == [net.layers[i].name for i in (step.layer, *step.affine)]
             if scale is not None and scale.factors and whole and last is not None and last.inputs == own.outputs:
                 result.factors.update(dict.fromkeys((*own.outputs, *last.outputs), scale.factors))
                 result.within[own.outputs[0]] = last.layer

@@ -11,7 +11,9 @@ import numpy as np
 
 from ...layers.core import Trait
 from ...net import Net
+from ...net.fastest import use
 from ...proto.errors import ModelError
+from ...run.runner import Runner as PlanRunner
 from ..operations import Numpy, output_name
 
 LIMIT = 1e-4  # a larger difference is an error
@@ -244,7 +246,7 @@ def of_name(outputs: Arrays, name: str, net: Net) -> Numpy:
 def forward(net: Net, inputs: Mapping[str, Numpy], outputs: Sequence[str] | None) -> Arrays:
     """The blobs `outputs` of a forward pass, None for those of the net; in float32 but for a net in 8 bits, as its file."""
     names = list(net.outputs if outputs is None else outputs)
-    with fresh(net), net._as_written(float32=net.quantization is None):
+    with fresh(net), as_written(net, float32=net.quantization is None):
         values = net.forward(names, **dict[str, Any](inputs))
     return {name: values[name] for name in names}
 
@@ -257,6 +259,27 @@ def nudged(net: Net, inputs: Mapping[str, Numpy], seed: int, outputs: Sequence[s
         for name, values in inputs.items()
     }
     return forward(net, other, outputs)
+
+
+@contextmanager
+def as_written(net: Net, float32: bool) -> Iterator[None]:
+    """While it lasts, a net runs as a file of it does: in float32, or else in 8 bits as its `quantization` says. With "fastest"
+    nothing is measured meanwhile."""
+    runner, precision = net._runner, net._precision
+    if not isinstance(runner, PlanRunner):
+        yield
+        return
+    narrow, bf16, net._precision = runner.narrow, runner.bf16, None
+    if float32:
+        use(runner, "float32", None)
+    try:
+        yield
+    finally:
+        net._precision = precision
+        if float32:
+            runner.bf16 = bf16
+            runner.use_int8(narrow)
+            runner.forget_plan()
 
 
 @contextmanager

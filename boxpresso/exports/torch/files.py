@@ -11,7 +11,7 @@ from ...net import Net
 from ...proto.errors import BoxpressoError, ModelError
 from ...proto.files import replacing
 from ...proto.reading import FilePath
-from ..onnx.verify import LIMIT, apart, fresh, inputs_of
+from ..onnx.verify import LIMIT, apart, as_written, fresh, inputs_of
 from .module import to_torch
 
 
@@ -59,7 +59,7 @@ def export_torch(net: Net, path: FilePath, *, check: bool = True) -> float | Non
 
 def compared(net: Net, program: Any, inputs: dict[str, Any]) -> float:
     """The largest difference of the outputs."""
-    with fresh(net), net._as_written(float32=True):
+    with fresh(net), as_written(net, float32=True):
         wanted = net.forward(**inputs)
     with torch.no_grad():
         outputs = program.module()(*(torch.from_numpy(np.array(inputs[name])) for name in net.inputs))

@@ -132,8 +132,8 @@ class WindowData(BatchLayer, type="WindowData", param=("window_data_param", "tra
         param, transform = self.param.window_data_param, self.param.transform_param
         windows, size = read_windows(param.source), transform.crop_size
         overlap = windows.rows[:, 2]
-        found = overlap >= param.fg_threshold
-        objects, rest = windows.rows[found], windows.rows[~found & (overlap < param.bg_threshold)]
+        on_object = overlap >= param.fg_threshold
+        objects, rest = windows.rows[on_object], windows.rows[~on_object & (overlap < param.bg_threshold)]
         count = int(np.float32(param.batch_size) * np.float32(param.fg_fraction))
         for kind, rows, needed in (("object", objects, count), ("background", rest, param.batch_size - count)):
             if needed and not len(rows):

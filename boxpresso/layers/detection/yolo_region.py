@@ -49,8 +49,8 @@ class Region(Layer, type="Region", param="region_param", bottoms=1, tops=1, trai
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.region_param
         for name in ("num", "anchors", "ratio", "iou_thresh", "box_thresh", "bias_match", "output_square"):
-            given = len(p.anchors) if name == "anchors" else p.HasField(name)
-            self.need(not given, f"region_param: {name} is of a layer that chooses boxes, which is not supported")
+            is_set = len(p.anchors) if name == "anchors" else p.HasField(name)
+            self.need(not is_set, f"region_param: {name} is of a layer that chooses boxes, which is not supported")
         self.need(p.classes > 0, f"region_param: classes must be at least 1, got {p.classes}")
         self.need(not p.HasField("coords") or p.coords == 4, f"region_param: coords must be 4, got {p.coords}")
         self.boxes, self.classes, self.softmax = p.boxes_of_each_grid, p.classes, int(p.softmax)
