@@ -49,8 +49,10 @@ def yaml_tables(files: Files) -> Iterator[dict[str, object]]:
             )
         except (yaml.YAMLError, RecursionError) as error:
             if path.name in OF_YOLO:
+                mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", None) or error
+                place = f"{path}, line {mark.line + 1}," if mark else path
                 raise DataError(
-                    f"{path} cannot be read as YAML: {error}; it should name the classes, as in `names: [cat, dog]`"
+                    f"{place} cannot be read as YAML: {problem}; it should name the classes, as in `names: [cat, dog]`"
                 ) from error
             continue
         if isinstance(table, dict):

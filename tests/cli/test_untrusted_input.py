@@ -212,7 +212,7 @@ def test_the_names_of_a_yaml(text, names, tmp_path):
 )
 def test_yaml_that_cannot_be_read(text, tmp_path):
     put(tmp_path / "data.yaml", text)
-    with pytest.raises(DataError, match=r"data\.yaml cannot be read as YAML"):
+    with pytest.raises(DataError, match=r"data\.yaml(, line \d,)? cannot be read as YAML: "):
         yolo_names.yaml_names(Files(tmp_path))
     (tmp_path / "data.yaml").rename(tmp_path / "of another program.yml")
     assert yolo_names.yaml_names(Files(tmp_path)) == []
