@@ -71,12 +71,19 @@ KERNEL roi_pooling_pack_lines(int n, const Store* maps, Real* slabs, int channel
   }
 }
 
-// The walker: visit(pixel, i) for the pixels of a bin in order, i < ABREAST; a row's last pixel is visited as often as fills it up.
+// The walker: visit(pixel, i) for the pixels of a bin in order, i < abreast; some are visited twice, so that a row has whole groups.
 template <int abreast, class Visit>
 DEVICE void walk(int width, const Box& box, Visit visit) {
-  for (int y = box.top; y < box.bottom; ++y)
-    for (int x = box.left; x < box.right; x += abreast)
-      for (int i = 0; i < abreast; ++i) visit(y * width + (abreast == 1 ? x : min(x + i, box.right - 1)), i);
+  const int last = box.right - abreast;  // where a row's last group begins
+  if (box.left >= box.right) return;
+  if (last < box.left) {
+    for (int y = box.top; y < box.bottom; ++y)
+      for (int i = 0; i < abreast; ++i) visit(y * width + min(box.left + i, box.right - 1), i);
+  } else {
+    for (int y = box.top; y < box.bottom; ++y)
+      for (int x = box.left; x < box.right; x += abreast)
+        for (int i = 0; i < abreast; ++i) visit(y * width + min(x, last) + i, i);
+  }
 }
 
 // All bins of region k in slab s, which has the map at `slab`, some at a time: `most` and `place`, SHARED, have room for BINS. top and
