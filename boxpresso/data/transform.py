@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..proto.binary import read_mean
+from ..proto.unread import other_values
 from . import augment
 from .boxes import mirror, project
 from .errors import DataError
@@ -43,11 +44,7 @@ class Transform:
 
     def __init__(self, param: Any, phase: str) -> None:
         self.param, self.train = param, phase == "TRAIN"
-        unknown = [
-            field.name
-            for field, value in param.ListFields()
-            if field.name in OTHERS and not (field.has_default_value and value == field.default_value)
-        ]
+        unknown = [name for name, _ in other_values(param, OTHERS)]
         if unknown:
             raise DataError(f"transform_param: {', '.join(unknown)} is of a fork of Caffe and not supported")
         if param.force_color and param.force_gray:

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import warnings
 
-from ..layers.core.fork_fields import other_values
 from ..proto import SolverParameter
 from ..proto.errors import ModelError
+from ..proto.unread import other_values
 
 # They change the rates, the gradients or the weights.
 REFUSED = (
@@ -31,7 +31,7 @@ OF_OTHERS = (
 
 def check_forks(param: SolverParameter) -> None:
     """Raises ModelError for a field that would train otherwise, and warns of one that is passed over."""
-    for name in other_values(param, REFUSED):
+    for name, _ in other_values(param, REFUSED):
         raise ModelError(f"solver: {name} of a fork of Caffe is not supported; remove it")
-    for name in other_values(param, PASSED_OVER):
+    for name, _ in other_values(param, PASSED_OVER):
         warnings.warn(f"solver: {name} is not supported, and is passed over", stacklevel=2)

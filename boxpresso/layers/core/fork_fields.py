@@ -8,8 +8,12 @@ tests/layers/core/test_fork_fields.py finds one that is none of these.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
+
+import numpy as np
+
+from ...proto.unread import other_values
 
 SCALES = ("input_scale", "output_scale", "weight_scale", "bias_scale")  # of tensors in 8 bits: synopsys-caffe
 ZEROS = ("input_zero_point", "output_zero_point", "weight_zero_point", "bias_zero_point")
@@ -86,9 +90,9 @@ PASSED_OVER: dict[str, tuple[str, ...]] = {
     "transform_param": UNREAD["transform_param"],
 }  # fmt: skip
 # Whose default is not what our layer does, but this is.
-PLAIN: dict[tuple[str, str], Any] = {
-    ("batch_norm_param", "use_weight_bias"): False,
-    ("yolov3_param", "label_smooth_eps"): 0.0,
+PLAIN: dict[str, dict[str, Any]] = {
+    "batch_norm_param": {"use_weight_bias": False},
+    "yolov3_param": {"label_smooth_eps": 0.0},
 }
 
 
@@ -105,7 +109,9 @@ def refused_field(param: Any, messages: Sequence[str]) -> str:
     for message in messages:
         if message not in UNREAD or not param.HasField(message):
             continue
-        for name in other_values(getattr(param, message), UNREAD[message], message):
+        for name, value in other_values(getattr(param, message), UNREAD[message], PLAIN.get(message, {})):
+            if name in (*SCALES, *ZEROS) and np.all(np.ravel(value) == (name in SCALES)):
+                continue  # of several tensors, each as it is anyway
             if name not in PASSED_OVER.get(message, ()):
                 return f"{message}: {name} of a fork of Caffe is not supported; remove it"
             warnings.warn(
@@ -113,17 +119,3 @@ def refused_field(param: Any, messages: Sequence[str]) -> str:
                 stacklevel=2,
             )
     return ""
-
-
-def other_values(settings: Any, fields: Sequence[str], message: str = "") -> Iterator[str]:
-    """The names of those `fields` of a message that are given a value that asks for something else than what is done."""
-    for field, value in settings.ListFields():
-        if field.name not in fields:
-            continue
-        if isinstance(value, (bool, int, float, str)):
-            plain = PLAIN.get((message, field.name), field.default_value)
-            same = field.has_default_value and value == plain
-        else:  # numbers of several tensors in 8 bits, or what a fork does after the layer
-            same = field.name in EIGHT_BITS and all(each == (field.name in SCALES) for each in value)
-        if not same:
-            yield field.name
