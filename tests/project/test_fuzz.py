@@ -190,7 +190,9 @@ def test_random_nets_by_onnxruntime():
 @pytest.mark.parametrize("peer", ["onnxruntime", "export", "batch", "opencv"])
 def test_more_random_nets_by_others(peer, cases):
     module = {"opencv": "cv2"}.get(peer, "onnxruntime")
-    pytest.importorskip(module, reason=f"{module} is not installed")
+    other = pytest.importorskip(module, reason=f"{module} is not installed")
+    if peer == "opencv" and not hasattr(other.dnn, "readNetFromCaffe"):
+        pytest.skip(f"OpenCV {other.__version__} reads no nets of Caffe; version 4 does")
     said = run("--seed", "10", "--cases", cases, "--minutes", "4", "--shrink", "5", "--oracle", peer, script=SCRIPTS)
     assert said.rstrip().endswith(" 0 findings"), said
 
