@@ -41,6 +41,10 @@ class UnknownShapes:
         self.made_of: dict[str, set[str]] = {}  # blobs -> the tops that they are computed from
         self.same: dict[str, set[str]] = {}  # tops that no field tells -> those that must have the same shape
         self.parts: dict[str, list[str]] = {}  # blobs that are tops without a shape, joined -> those tops
+        self.pieces: dict[
+            str, tuple[str, bool]
+        ] = {}  # blobs -> the top without a shape that is parted into them; the last?
+        self.cropped: dict[str, str] = {}  # blobs -> the top without a shape that they are cut out of
         self.computed: set[str] = set()  # blobs with other values than the top that gives them their shape
 
     def fit(self, layer: Layer, bottoms: Sequence[str], blobs: Mapping[str, Blob], changed: Callable[[], None]) -> None:
@@ -78,6 +82,11 @@ class UnknownShapes:
                 if bottoms[0] in self.origin:
                     self.origin[name] = self.origin[bottoms[0]]
             return
+        if Trait.PARTS in traits and self.open(bottoms[0]):
+            last = layer.param.top[-1]
+            self.pieces.update((name, (self.origin[bottoms[0]], name == last)) for name in layer.param.top)
+        if "crop_param" in layer.messages and self.open(bottoms[0]):
+            self.cropped.update((name, self.origin[bottoms[0]]) for name in layer.param.top)
         if Trait.ELEMENTWISE in traits and len(bottoms) == 1 and bottoms[0] in self.origin:
             self.computed.update(layer.param.top)  # of the same shape, with other values
             self.origin.update((name, self.origin[bottoms[0]]) for name in layer.param.top)
@@ -95,6 +104,10 @@ class UnknownShapes:
             wanted = rows if known_rows else layer.expects(at, rows)
             if wanted is None:
                 continue
+            if top is None and known_rows and name in self.cropped:
+                self.deepen(self.cropped[name], layer, rows)
+            if top is None and known_rows and name in self.pieces:
+                self.whole(*self.pieces[name], name, layer, rows)
             if top is None and known_rows and name in self.parts:
                 self.part(self.parts[name], blobs[name], wanted)
             if top is None:
@@ -133,6 +146,31 @@ class UnknownShapes:
             self.tops[other] = Top(top.shape, top.role if other == name else self.tops[other].role, top.certain)
             self.blobs[other].reshape(*top.shape)
         self.changed()
+
+    def deepen(self, name: str, layer: Layer, rows: tuple[int, ...]) -> None:
+        """Gives a top that no field tells, and of which a part is compared with `rows`, as many channels as these want."""
+        top, labelled = self.tops[name], Trait.CLASS_LABELS in layer.traits
+        if len(top.shape) != 4 or len(rows) != 4:
+            return
+        if labelled or Trait.BINARY in layer.traits:
+            self.classes[name] = rows[1] if labelled else 2
+        role = "class" if name in self.classes else "numbers"
+        self.give(name, Top((top.shape[0], 1 if labelled else rows[1], *top.shape[2:]), role, False))
+
+    def whole(self, name: str, last: bool, piece: str, layer: Layer, rows: tuple[int, ...]) -> None:
+        """Gives a top that no field tells, and that is parted along axis 1, as many rows and places as what a piece of it is
+        compared with; of the last piece, which takes what is left, as many channels, too."""
+        top, shape, wanted, role = self.tops[name], self.blobs[piece].shape, rows, "numbers"
+        if Trait.CLASS_LABELS in layer.traits and rows:
+            axis = axis_of(layer) % len(rows)
+            wanted, role = labels_of(rows, axis), "class"
+            self.classes[name] = min(self.classes.get(name, rows[axis]), rows[axis])
+        if len(shape) < 2 or not wanted or not all(wanted) or self.blobs[piece].count == int(np.prod(wanted)):
+            return
+        places = wanted[2:] or (1,) * len(shape[2:])
+        channels, rest = divmod(int(np.prod(wanted)), wanted[0] * int(np.prod(places)))
+        if not rest and (last or channels == shape[1]):
+            self.give(name, Top((wanted[0], top.shape[1] - shape[1] + channels, *places), role, False))
 
     def part(
         self,

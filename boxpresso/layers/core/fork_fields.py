@@ -46,7 +46,7 @@ UNREAD: dict[str, tuple[str, ...]] = {
         "max_aspect_ratio", "max_rotate_angle", "min_random_scale", "max_random_scale", "max_random_shift", "face_mirror",
         "face_point_num", "balance_class", "balance_by", "label_cut_start", "label_cut_end", "ndim_label",
     ),
-    "inner_product_param": (*EIGHT_BITS, "relu", "negative_slope", "dis_mode", "gen_mode", "normalize"),
+    "inner_product_param": (*EIGHT_BITS, "relu", "negative_slope", "dis_mode", "gen_mode"),
     "input_param": EIGHT_BITS,
     "loss_param": ("coeff",),
     "lrn_param": EIGHT_BITS,

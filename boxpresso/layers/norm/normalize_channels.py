@@ -1,4 +1,4 @@
-"""NormalizeChannels: the channels of each place as a vector of length 1; the Normalize of face nets."""
+"""NormalizeChannels and NormL2, of face nets: the channels of each place, or each image, as a vector of length 1."""
 
 from __future__ import annotations
 
@@ -89,3 +89,44 @@ class NormalizeChannels(
                 self.norm.count, bottom[0].data, self.norm.data, top[0].diff, top[1].diff if passes else None,
                 bottom[0].diff, self.channels, self.inner, self.absolute,
             )  # fmt: skip
+
+
+class NormL2(
+    NormalizeChannels, type="NormL2", param=(), bottoms=1, tops=1, traits=Trait.KEEPS_PLACES | Trait.WRITES_ALL
+):
+    """top = bottom / sqrt(sum(bottom^2) + 1e-7), the sum over all of an image.
+
+    Parameters
+    ----------
+    bottom 0
+        (N, ...).
+
+    Returns
+    -------
+    top 0
+        The shape of the bottom.
+
+    Raises
+    ------
+    LayerError
+        A bottom of fewer than two axes.
+
+    Source
+    ------
+    xialuxi/arcface-caffe.
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> [round(y, 4) for y in run_layer('type: "NormL2"', [[[3], [4]]]).ravel().tolist()]
+    [0.6, 0.8]
+    """
+
+    added = 1e-7
+
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
+        shape = bottom[0].shape
+        self.need(len(shape) > 1, f"its bottom must be (N, ...), got shape {shape}")
+        self.channels, self.inner = prod(shape[1:]), 1
+        top[0].reshape(*shape)
+        self.norm.reshape(shape[0])
