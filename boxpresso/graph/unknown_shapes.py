@@ -92,6 +92,8 @@ class UnknownShapes:
             self.origin.update((name, self.origin[bottoms[0]]) for name in layer.param.top)
         if len(bottoms) < 2:
             return
+        if "recurrent_param" in layer.messages and len(bottoms) > 2 and not layer.param.recurrent_param.expose_hidden:
+            self.sequences(blobs[bottoms[0]].shape, blobs[bottoms[2]].shape)
         if Trait.REGIONS in traits and self.resizable(regions := self.origin.get(bottoms[1], "")):
             self.tops[regions] = Top((REGIONS, 5), "rois", False)
             blobs[regions].reshape(REGIONS, 5)
@@ -171,6 +173,18 @@ class UnknownShapes:
         channels, rest = divmod(int(np.prod(wanted)), wanted[0] * int(np.prod(places)))
         if not rest and (last or channels == shape[1]):
             self.give(name, Top((wanted[0], top.shape[1] - shape[1] + channels, *places), role, False))
+
+    def sequences(self, first: tuple[int, ...], static: tuple[int, ...]) -> None:
+        """Gives tops of (steps, sequences) that no field tells as many sequences as a recurrent layer has static inputs, which
+        lie beside its bottom 0: captions of images."""
+        if len(first) < 2 or not static or static[0] == first[1]:
+            return
+        names = [name for name, top in self.tops.items() if not top.certain and top.shape == first[:2]]
+        for name in names:
+            self.tops[name] = Top((first[0], static[0]), self.tops[name].role, False)
+            self.blobs[name].reshape(first[0], static[0])
+        if names:
+            self.changed()
 
     def part(
         self,

@@ -298,6 +298,22 @@ def test_the_last_part_of_a_label_is_as_wide_as_what_it_is_compared_with():
     assert np.isfinite(net.forward()["turn"])
 
 
+def test_captions_have_as_many_sequences_as_there_are_images():
+    """LRCN's: words come from HDF5 files, which say neither how many sequences there are nor how long they are."""
+    text = """layer { name: "d" type: "ImageData" top: "data" top: "label" image_data_param { batch_size: 6 } transform_param { crop_size: 8 } }
+        layer { name: "h" type: "HDF5Data" top: "cont_sentence" top: "input_sentence" top: "target_sentence" hdf5_data_param { batch_size: 4 } }
+        layer { name: "fc8" type: "InnerProduct" bottom: "data" top: "fc8" inner_product_param { num_output: 3 } }
+        layer { name: "e" type: "Embed" bottom: "input_sentence" top: "e" embed_param { input_dim: 9 num_output: 2 bias_term: false } }
+        layer { name: "lstm1" type: "LSTM" bottom: "e" bottom: "cont_sentence" top: "lstm1" recurrent_param { num_output: 5 } }
+        layer { name: "lstm2" type: "LSTM" bottom: "lstm1" bottom: "cont_sentence" bottom: "fc8" top: "lstm2" recurrent_param { num_output: 5 } }
+        layer { name: "predict" type: "InnerProduct" bottom: "lstm2" top: "predict" inner_product_param { num_output: 9 axis: 2 } }
+        layer { name: "loss" type: "SoftmaxWithLoss" bottom: "predict" bottom: "target_sentence" top: "loss" softmax_param { axis: 2 } }
+        layer { name: "s" type: "Silence" bottom: "label" }"""
+    net = Net(parse_net(text), data="shapes", device="cpu", phase="TRAIN")
+    assert [net.blobs[name].shape for name in ("cont_sentence", "input_sentence", "target_sentence")] == [(4, 6)] * 3
+    assert np.isfinite(net.forward()["loss"])
+
+
 def test_pooling_in_place_gets_an_input_of_its_own():
     text = """layer { name: "x" type: "Input" top: "x" input_param { shape { dim: 1 dim: 1 dim: 1 dim: 4 } } }
         layer { name: "double" type: "Power" bottom: "x" top: "y" power_param { scale: 2 } }

@@ -10,7 +10,9 @@ RNG = np.random.default_rng(12)
 COSINES, LABELS = RNG.uniform(-0.95, 0.95, (6, 5)), np.array([0, 4, 2, 2, 1, 3])
 COSINES[0, 0], COSINES[1, 4] = 1.0, -0.99  # the same angle, and one that the margin takes past pi
 MARGIN = 'type: "CosinAddm" cosin_add_m_param { m: %g }'
-LAUNCHES: list[tuple] = [(MARGIN % 0.5, [COSINES, LABELS], [True, False])]  # for tests/device/test_threaded.py
+LAUNCHES: list[tuple] = [
+    (MARGIN % 0.5, [COSINES, LABELS], [True, False], {"phase": "TRAIN"})
+]  # for tests/device/test_threaded.py
 TRUE = np.arange(6), LABELS
 
 

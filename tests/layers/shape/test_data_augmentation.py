@@ -66,15 +66,18 @@ ONES = {
     if n[:2] in ("pn", "mn", "pw", "mw") or n in ("zoom_x", "zoom_y", "gamma", "contrast", "lpow", "lmult")
 }
 ONES |= {"color1", "color2", "color3"}
-LAUNCHES: list[tuple] = [
-    (CROP % "mean: [0.1, 0.2, 0.3] mean_per_pixel: false", [IMAGES], [])
-]  # for tests/device/test_threaded.py
 
 
 def coefficients(**values: float) -> np.ndarray:
     """A row as the layer takes it: what is 1 where nothing changes stands as a logarithm."""
     row = {name: float(name in ONES) for name in NAMES} | values
     return np.array([np.log(row[name]) if name in ONES else row[name] for name in NAMES])
+
+
+ROWS = np.stack([coefficients(pn0=0.8, an1=0.05, noise=0.1), coefficients(gamma=0.7, shadow_strength=0.2)])
+LAUNCHES: list[tuple] = [  # for tests/device/test_threaded.py
+    (CROP % f"{EIGEN} recompute_mean: 3", [IMAGES, ROWS.reshape(2, 42, 1, 1)], []),
+]
 
 
 def sampled(image: np.ndarray, c: dict[str, float], high: int, wide: int) -> np.ndarray:
