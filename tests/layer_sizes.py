@@ -137,6 +137,7 @@ CASES: list[Case] = [
          refused={"chw": "hold no elements"}),
     Case("DenseBlock", 'denseblock_param { numTransition: 2 growthRate: 2 Filter_Filler { type: "gaussian" } }',
          refused={"chw": "no elements"}),
+    Case("GRIDPooling", "grid_pooling_param { pooled_h: 2 pooled_w: 3 }", refused={"hw": "the image is empty"}),
     Case("CrossCorrelation", "convolution_param { num_output: 3 kernel_size: 3 pad: 1 }", "n 4 h w, 3 4 3 3", down=(0, 1),
          refused={"hw": "does not fit"}),
     Case("InnerDistance", 'inner_distance_param { num_output: 4 weight_filler { type: "gaussian" } }', "n c",

@@ -81,6 +81,10 @@ class UnknownShapes:
             for name in layer.param.top:
                 if bottoms[0] in self.origin:
                     self.origin[name] = self.origin[bottoms[0]]
+                if bottoms[0] in self.pieces and not layer.param.HasField("reshape_param"):
+                    self.pieces[name] = self.pieces[bottoms[0]]
+                if bottoms[0] in self.cropped and not layer.param.HasField("reshape_param"):
+                    self.cropped[name] = self.cropped[bottoms[0]]
             return
         if Trait.PARTS in traits and self.open(bottoms[0]):
             last = layer.param.top[-1]
@@ -106,9 +110,10 @@ class UnknownShapes:
             wanted = rows if known_rows else layer.expects(at, rows)
             if wanted is None:
                 continue
-            if top is None and known_rows and name in self.cropped:
+            scores_of = self.made_of.get(bottoms[0], {bottoms[0]})
+            if top is None and known_rows and name in self.cropped and self.cropped[name] not in scores_of:
                 self.deepen(self.cropped[name], layer, rows)
-            if top is None and known_rows and name in self.pieces:
+            if top is None and known_rows and name in self.pieces and self.pieces[name][0] not in scores_of:
                 self.whole(*self.pieces[name], name, layer, rows)
             if top is None and known_rows and name in self.parts:
                 self.part(self.parts[name], blobs[name], wanted)

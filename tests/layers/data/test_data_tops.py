@@ -291,7 +291,8 @@ def test_the_last_part_of_a_label_is_as_wide_as_what_it_is_compared_with():
         layer { name: "a" type: "InnerProduct" bottom: "data" top: "a" inner_product_param { num_output: 3 } }
         layer { name: "b" type: "InnerProduct" bottom: "data" top: "b" inner_product_param { num_output: 4 } }
         layer { name: "place" type: "EuclideanLoss" bottom: "a" bottom: "xyz" top: "place" }
-        layer { name: "turn" type: "EuclideanLoss" bottom: "b" bottom: "wpqr" top: "turn" }"""
+        layer { name: "turn" type: "EuclideanLoss" bottom: "b" bottom: "wpqr" top: "turn" }
+        layer { name: "again" type: "EuclideanLoss" bottom: "b" bottom: "wpqr" top: "again" }"""
     net = Net(parse_net(text), data="shapes", device="cpu", phase="TRAIN")
     assert net.blobs["label"].shape == (2, 7)
     assert net.blobs["wpqr"].shape == (2, 4)
