@@ -24,6 +24,7 @@ HARMLESS = frozenset({
 
 UNREAD: dict[str, tuple[str, ...]] = {
     "annotated_data_param": ("yolo_data_type", "difficult_label_warmup"),
+    "augmentation_param": ("write_augmented", "write_mean"),
     "batch_norm_param": ("use_weight_bias", "filler"),
     "bias_param": EIGHT_BITS,
     "concat_param": EIGHT_BITS,
@@ -74,6 +75,7 @@ UNREAD: dict[str, tuple[str, ...]] = {
 # Those of them that choose what a net learns from, or what it writes, not what it computes: for them there is a warning.
 PASSED_OVER: dict[str, tuple[str, ...]] = {
     "annotated_data_param": ("difficult_label_warmup",),
+    "augmentation_param": UNREAD["augmentation_param"],
     "data_param": (
         "limit_samples", "preselection_file", "preselection_label", "range_start", "range_end", "rand_permute",
     ),
