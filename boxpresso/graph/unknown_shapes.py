@@ -98,6 +98,8 @@ class UnknownShapes:
             return
         if "recurrent_param" in layer.messages and len(bottoms) > 2 and not layer.param.recurrent_param.expose_hidden:
             self.sequences(blobs[bottoms[0]].shape, blobs[bottoms[2]].shape)
+        if "ctc_loss_param" in layer.messages and len(bottoms) == 2:
+            self.one_row(*bottoms)
         if Trait.REGIONS in traits and self.resizable(regions := self.origin.get(bottoms[1], "")):
             self.tops[regions] = Top((REGIONS, 5), "rois", False)
             blobs[regions].reshape(REGIONS, 5)
@@ -190,6 +192,13 @@ class UnknownShapes:
             self.blobs[name].reshape(first[0], static[0])
         if names:
             self.changed()
+
+    def one_row(self, scores: str, labels: str) -> None:
+        """Gives images the sides with which scores (T, N, C) belong to as many sequences as have labels: a net that reads
+        lines of text makes maps of a single row of them."""
+        lines, images = self.blobs[labels].shape[:1], self.made_of.get(scores, set())
+        if self.blobs[scores].shape[1:2] != lines and images and all(map(self.resizable, images)):
+            self.try_sides(images, lambda: self.blobs[scores].shape[1:2] == lines)
 
     def part(
         self,

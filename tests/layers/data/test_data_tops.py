@@ -315,6 +315,18 @@ def test_captions_have_as_many_sequences_as_there_are_images():
     assert np.isfinite(net.forward()["loss"])
 
 
+def test_lines_of_text_make_maps_of_a_single_row():
+    """caffe_ocr's: the scores have as many sequences as there are labels only where the pictures are as high as the kernel."""
+    text = """layer { name: "d" type: "Data" top: "data" top: "label" data_param { source: "x" batch_size: 3 } }
+        layer { name: "c" type: "Convolution" bottom: "data" top: "c" convolution_param { num_output: 5 kernel_h: 28 kernel_w: 4 stride: 8 } }
+        layer { name: "p" type: "Permute" bottom: "c" top: "p" permute_param { order: 3 order: 2 order: 0 order: 1 } }
+        layer { name: "r" type: "Reshape" bottom: "p" top: "r" reshape_param { shape { dim: -1 } axis: 1 num_axes: 2 } }
+        layer { name: "loss" type: "WarpCTCLoss" bottom: "r" bottom: "label" top: "loss" }"""
+    net = Net(parse_net(text), data="shapes", device="cpu", phase="TRAIN")
+    assert [net.blobs[name].shape for name in ("data", "r", "label")] == [(3, 3, 32, 32), (4, 3, 5), (3,)]
+    assert np.isfinite(net.forward()["loss"])
+
+
 def test_pooling_in_place_gets_an_input_of_its_own():
     text = """layer { name: "x" type: "Input" top: "x" input_param { shape { dim: 1 dim: 1 dim: 1 dim: 4 } } }
         layer { name: "double" type: "Power" bottom: "x" top: "y" power_param { scale: 2 } }
