@@ -12,3 +12,13 @@ DEVICE unsigned philox(unsigned index, unsigned iteration, unsigned key) {
   }
   return index;
 }
+
+// A number above 0 and at most 1.
+DEVICE double uniform_number(unsigned index, unsigned iteration, unsigned key) {
+  return (philox(index, iteration, key) + 1.0) * 0x1p-32;
+}
+
+// A normal number of mean 0 and deviation 1, by Box and Muller.
+DEVICE double normal_number(unsigned index, unsigned iteration, unsigned key) {
+  return sqrt(-2 * log(uniform_number(index, iteration, key))) * cos(6.283185307179586 * uniform_number(index, iteration, ~key));
+}

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from math import isqrt
 from types import ModuleType
 
 import numpy as np
@@ -125,7 +126,8 @@ class Sources:
         for i, top in enumerate(tops):
             if top.role == "image" and not top.certain and len(top.shape) == 4:
                 sides = map(max, top.shape[2:], kernel_over(net, layer.top[i]))
-                tops[i] = Top((*top.shape[:2], *sides), top.role, False)
+                made_anew = image_of_numbers(numbers_of(net, layer.top[i]), top.shape[1])
+                tops[i] = Top((top.shape[0], *(made_anew or (top.shape[1], *sides))), top.role, False)
         if layer.type == "Data" and len(tops) == 1 and "label" in layer.top[0] and not tops[0].certain:
             readers_here = {kind.lower() for kind in readers[0]}
             if not readers_here & SPATIAL:  # labels that lie in a file of their own
@@ -141,7 +143,7 @@ class Sources:
                 tops[i] = Top((top.shape[0], sliced(net, layer.top[i]) or top.shape[1], *top.shape[2:]), "image", False)
         for i, top in enumerate(tops):  # several labels of an image, which a Slice parts
             if top.role == "class" and len(top.shape) == 1 and (parts := sliced(net, layer.top[i])):
-                tops[i] = Top((*top.shape, parts), top.role)
+                tops[i] = Top((*top.shape, parts), top.role, False)  # of the last part nothing tells the size
         contexts = max((other.mil_param.context_per_roi for other in net.layer), default=0)
         for i, name in enumerate(layer.top):  # boxes around each region (R*CNN)
             if contexts and name == "secondary_rois":
@@ -237,6 +239,49 @@ def kernel_over(net: NetParameter, blob: str) -> tuple[int, int]:
             sizes = list(p.kernel_size) or [p.kernel_h, p.kernel_w]
             sides.append((int(sizes[0]), int(sizes[-1])))
     return max(side[0] for side in sides), max(side[1] for side in sides)
+
+
+def numbers_of(net: NetParameter, blob: str) -> int:
+    """How many numbers an image has, as the outputs say that it is compared with as a row, in an autoencoder; 0 where nothing
+    says it.
+
+    >>> from boxpresso.proto import parse_net
+    >>> net = parse_net('''layer { name: "f" type: "Flatten" bottom: "x" top: "f" }
+    ...     layer { name: "ip" type: "InnerProduct" bottom: "x" top: "ip" inner_product_param { num_output: 48 } }
+    ...     layer { name: "loss" type: "EuclideanLoss" bottom: "ip" bottom: "f" top: "loss" }''')
+    >>> numbers_of(net, "x")
+    48
+    """
+    rows: set[str] = set()
+    outputs: dict[str, int] = {}
+    for layer in net.layer:
+        traits = traits_of(layer.type)
+        if Trait.VIEW in traits and not layer.HasField("reshape_param") and set(layer.bottom) & (rows | {blob}):
+            rows |= set(layer.top) - {blob}
+        elif layer.HasField("inner_product_param"):
+            outputs.update((name, layer.inner_product_param.num_output) for name in layer.top)
+        elif Trait.ELEMENTWISE in traits and len(layer.bottom) == 1 and layer.bottom[0] in outputs:
+            outputs.update((name, outputs[layer.bottom[0]]) for name in layer.top)
+        elif Trait.COMPARES in traits and rows & set(layer.bottom):
+            for name in layer.bottom:
+                if name in outputs:
+                    return outputs[name]
+    return 0
+
+
+def image_of_numbers(count: int, channels: int) -> tuple[int, int, int] | None:
+    """The shape of an image of so many numbers, as near to a square as it goes; None where there is none.
+
+    >>> image_of_numbers(5700, 3), image_of_numbers(784, 3), image_of_numbers(0, 3)
+    ((3, 38, 50), (1, 28, 28), None)
+    """
+    shapes = []
+    for own in (channels, 1) if count else ():
+        if count % own == 0:
+            pixels = count // own
+            high = next(side for side in range(isqrt(pixels), 0, -1) if pixels % side == 0)
+            shapes.append((own, high, pixels // high))
+    return max(shapes, key=lambda shape: 2 * shape[1] >= shape[2], default=None)
 
 
 def slice_points(net: NetParameter, blob: str) -> list[int]:

@@ -41,6 +41,10 @@ class UnknownShapes:
         self.made_of: dict[str, set[str]] = {}  # blobs -> the tops that they are computed from
         self.same: dict[str, set[str]] = {}  # tops that no field tells -> those that must have the same shape
         self.parts: dict[str, list[str]] = {}  # blobs that are tops without a shape, joined -> those tops
+        self.pieces: dict[
+            str, tuple[str, bool]
+        ] = {}  # blobs -> the top without a shape that is parted into them; the last?
+        self.cropped: dict[str, str] = {}  # blobs -> the top without a shape that they are cut out of
         self.computed: set[str] = set()  # blobs with other values than the top that gives them their shape
 
     def fit(self, layer: Layer, bottoms: Sequence[str], blobs: Mapping[str, Blob], changed: Callable[[], None]) -> None:
@@ -77,12 +81,25 @@ class UnknownShapes:
             for name in layer.param.top:
                 if bottoms[0] in self.origin:
                     self.origin[name] = self.origin[bottoms[0]]
+                if bottoms[0] in self.pieces and not layer.param.HasField("reshape_param"):
+                    self.pieces[name] = self.pieces[bottoms[0]]
+                if bottoms[0] in self.cropped and not layer.param.HasField("reshape_param"):
+                    self.cropped[name] = self.cropped[bottoms[0]]
             return
+        if Trait.PARTS in traits and self.open(bottoms[0]):
+            last = layer.param.top[-1]
+            self.pieces.update((name, (self.origin[bottoms[0]], name == last)) for name in layer.param.top)
+        if "crop_param" in layer.messages and self.open(bottoms[0]):
+            self.cropped.update((name, self.origin[bottoms[0]]) for name in layer.param.top)
         if Trait.ELEMENTWISE in traits and len(bottoms) == 1 and bottoms[0] in self.origin:
             self.computed.update(layer.param.top)  # of the same shape, with other values
             self.origin.update((name, self.origin[bottoms[0]]) for name in layer.param.top)
         if len(bottoms) < 2:
             return
+        if "recurrent_param" in layer.messages and len(bottoms) > 2 and not layer.param.recurrent_param.expose_hidden:
+            self.sequences(blobs[bottoms[0]].shape, blobs[bottoms[2]].shape)
+        if "ctc_loss_param" in layer.messages and len(bottoms) == 2:
+            self.one_row(*bottoms)
         if Trait.REGIONS in traits and self.resizable(regions := self.origin.get(bottoms[1], "")):
             self.tops[regions] = Top((REGIONS, 5), "rois", False)
             blobs[regions].reshape(REGIONS, 5)
@@ -95,6 +112,11 @@ class UnknownShapes:
             wanted = rows if known_rows else layer.expects(at, rows)
             if wanted is None:
                 continue
+            scores_of = self.made_of.get(bottoms[0], {bottoms[0]})
+            if top is None and known_rows and name in self.cropped and self.cropped[name] not in scores_of:
+                self.deepen(self.cropped[name], layer, rows)
+            if top is None and known_rows and name in self.pieces and self.pieces[name][0] not in scores_of:
+                self.whole(*self.pieces[name], name, layer, rows)
             if top is None and known_rows and name in self.parts:
                 self.part(self.parts[name], blobs[name], wanted)
             if top is None:
@@ -133,6 +155,50 @@ class UnknownShapes:
             self.tops[other] = Top(top.shape, top.role if other == name else self.tops[other].role, top.certain)
             self.blobs[other].reshape(*top.shape)
         self.changed()
+
+    def deepen(self, name: str, layer: Layer, rows: tuple[int, ...]) -> None:
+        """Gives a top that no field tells, and of which a part is compared with `rows`, as many channels as these want."""
+        top, labelled = self.tops[name], Trait.CLASS_LABELS in layer.traits
+        if len(top.shape) != 4 or len(rows) != 4:
+            return
+        if labelled or Trait.BINARY in layer.traits:
+            self.classes[name] = rows[1] if labelled else 2
+        role = "class" if name in self.classes else "numbers"
+        self.give(name, Top((top.shape[0], 1 if labelled else rows[1], *top.shape[2:]), role, False))
+
+    def whole(self, name: str, last: bool, piece: str, layer: Layer, rows: tuple[int, ...]) -> None:
+        """Gives a top that no field tells, and that is parted along axis 1, as many rows and places as what a piece of it is
+        compared with; of the last piece, which takes what is left, as many channels, too."""
+        top, shape, wanted, role = self.tops[name], self.blobs[piece].shape, rows, "numbers"
+        if Trait.CLASS_LABELS in layer.traits and rows:
+            axis = axis_of(layer) % len(rows)
+            wanted, role = labels_of(rows, axis), "class"
+            self.classes[name] = min(self.classes.get(name, rows[axis]), rows[axis])
+        if len(shape) < 2 or not wanted or not all(wanted) or self.blobs[piece].count == int(np.prod(wanted)):
+            return
+        places = wanted[2:] or (1,) * len(shape[2:])
+        channels, rest = divmod(int(np.prod(wanted)), wanted[0] * int(np.prod(places)))
+        if not rest and (last or channels == shape[1]):
+            self.give(name, Top((wanted[0], top.shape[1] - shape[1] + channels, *places), role, False))
+
+    def sequences(self, first: tuple[int, ...], static: tuple[int, ...]) -> None:
+        """Gives tops of (steps, sequences) that no field tells as many sequences as a recurrent layer has static inputs, which
+        lie beside its bottom 0: captions of images."""
+        if len(first) < 2 or not static or static[0] == first[1]:
+            return
+        names = [name for name, top in self.tops.items() if not top.certain and top.shape == first[:2]]
+        for name in names:
+            self.tops[name] = Top((first[0], static[0]), self.tops[name].role, False)
+            self.blobs[name].reshape(first[0], static[0])
+        if names:
+            self.changed()
+
+    def one_row(self, scores: str, labels: str) -> None:
+        """Gives images the sides with which scores (T, N, C) belong to as many sequences as have labels: a net that reads
+        lines of text makes maps of a single row of them."""
+        lines, images = self.blobs[labels].shape[:1], self.made_of.get(scores, set())
+        if self.blobs[scores].shape[1:2] != lines and images and all(map(self.resizable, images)):
+            self.try_sides(images, lambda: self.blobs[scores].shape[1:2] == lines)
 
     def part(
         self,

@@ -143,6 +143,8 @@ def _pair(path: str, source: LayerWeights, layer: Any, layers: Sequence[Any]) ->
                     f"{who} has {len(layer.blobs)} blobs in the net, but the file lacks blob {i}. {advice}"
                 )
             continue
+        if fitted := getattr(layer, "fitted", None):
+            values = fitted(i, values)
         if _bare(values.shape, vectors) != _bare(blob.shape, vectors):
             raise ModelError(
                 f"{who}: blob {i} has the shape {values.shape} in the file but {tuple(blob.shape)} in the net. {advice}"

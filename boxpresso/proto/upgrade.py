@@ -358,7 +358,8 @@ def _upgrade_v1_layer(old: V1LayerParameter) -> LayerParameter:
 def _upgrade_input(net: NetParameter, source: str) -> NetParameter:
     """`input` with `input_shape` or `input_dim` (four each) becomes a first layer named "input".
 
-    An `input` without any size is what an old caffemodel holds: it is taken out, as in Caffe.
+    An `input` without any size is what an old caffemodel holds: it is taken out, as in Caffe. An Input layer without a top
+    beside them is passed over, as OpenCV does.
     """
     count = len(net.input)
     upgraded = _copy(net)
@@ -378,7 +379,15 @@ def _upgrade_input(net: NetParameter, source: str) -> NetParameter:
         else:
             for i in range(count):
                 layer.input_param.shape.add(dim=net.input_dim[4 * i : 4 * i + 4])
-    upgraded.layer.extend(net.layer)
+    for old in net.layer:
+        if old.type == "Input" and not old.top:
+            warnings.warn(
+                f"{source}: Input layer {old.name!r} gives no top, beside input {', '.join(net.input)}: passed over",
+                BoxpressoWarning,
+                stacklevel=4,
+            )
+        else:
+            upgraded.layer.append(old)
     return upgraded
 
 

@@ -110,6 +110,7 @@ MANY = {  # layers that nothing was recorded of, and settings of others: the lay
     "shuffle": ('type: "ShuffleChannel" shuffle_channel_param { group: 4 }', [IMAGE]),
     "reverse": ('type: "Reverse" reverse_param { axis: 1 axis: -1 }', [IMAGE]),
     "transpose": ('type: "Transpose" transpose_param { dim: 3 dim: 0 dim: 2 dim: 1 }', [IMAGE]),
+    "gelu": ('type: "GELU" gelu_param { coeff: 1.7 }', [IMAGE]),
     "swish": ('type: "Swish" swish_param { beta: 1.5 }', [IMAGE]),
     "clip": ('type: "Clip" clip_param { min: -0.5 max: 0.75 }', [IMAGE]),
     "brelu": ('type: "BReLU" brelu_param { minval: -0.5 }', [IMAGE]),
@@ -121,6 +122,8 @@ MANY = {  # layers that nothing was recorded of, and settings of others: the lay
     "channel norm": ('type: "ChannelNorm"', [IMAGE]),
     "cross correlation": ('type: "CrossCorrelation" convolution_param { num_output: 3 kernel_size: 2 stride: 2 group: 1 '
                           'bias_filler { type: "constant" value: 0.5 } }', [IMAGE, IMAGE[:1, :8, :4, :3].reshape(3, 8, 2, 2)]),
+    "inner product of rows of length 1": ('type: "InnerProduct" inner_product_param { num_output: 4 normalize: true '
+                                          'weight_filler { type: "gaussian" } }', [IMAGE]),
     "relu6": ('type: "ReLU6"', [4 * IMAGE]),
     "crelu": ('type: "CReLU"', [IMAGE]),
     "axpy": ('type: "Axpy"', [IMAGE[:, :, :1, :1], IMAGE, IMAGE[::-1]]),

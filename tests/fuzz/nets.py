@@ -113,6 +113,7 @@ CURVES: dict[str, Callable[[Builder], str]] = {
     "AbsVal": lambda b: "",
     "BNLL": lambda b: "",
     "Swish": lambda b: f"swish_param {{ beta: {b.number(0.5, 2)} }}",
+    "GELU": lambda b: f"gelu_param {{ coeff: {b.number(0.5, 2)} }}",
     "Clip": lambda b: "clip_param { min: -0.5 max: 0.75 }",
     "Threshold": lambda b: f"threshold_param {{ threshold: {b.number(-0.5, 0.5)} }}",
     "Power": lambda b: b.one([

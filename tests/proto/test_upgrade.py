@@ -217,6 +217,16 @@ def test_input_dim_of_two_inputs() -> None:
     assert [list(shape.dim) for shape in net.layer[0].input_param.shape] == [[1, 2, 3, 4], [5, 6, 7, 8]]
 
 
+def test_an_input_layer_without_a_top_beside_inputs_is_passed_over() -> None:
+    """As OpenCV does, for whose age nets such files are written; Caffe refuses the layer."""
+    text = """input: "data" input_shape { dim: 1 dim: 3 dim: 4 dim: 4 }
+        layer { name: "data" type: "Input" input_param { shape { dim: 9 } } } layer { name: "r" type: "ReLU" bottom: "data" top: "r" }"""
+    with pytest.warns(BoxpressoWarning, match="Input layer 'data' gives no top, beside input data: passed over"):
+        net = parse_net(text)
+    assert [(layer.type, list(layer.top)) for layer in net.layer] == [("Input", ["data"]), ("ReLU", ["r"])]
+    assert list(net.layer[0].input_param.shape[0].dim) == [1, 3, 4, 4]
+
+
 def test_input_without_a_size_is_taken_out() -> None:
     assert parse_net('name: "n" input: "data"') == today('name: "n"')
 

@@ -66,6 +66,8 @@ def inner_product(g: OnnxGraph, w: Work) -> str:
     flat = len(shape) == 2 and axis == 1
     x = w.bottoms[0] if flat else g.reshape(w.bottoms[0], (rows, depth), w.lead and axis > 0)
     matrix = w.params[0].reshape(depth, -1) if layer.transpose else w.params[0].reshape(-1, depth)
+    if layer.unit:
+        matrix = matrix / np.sqrt(np.square(matrix).sum(1, keepdims=True) + 1e-6)
     y = g.op("Gemm", x, g.weights(w, matrix, int(layer.transpose)), *g.biases(w), transB=int(not layer.transpose))
     return y if axis == 1 else g.reshape(y, w.top_shapes[0], w.lead and axis > 0)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import inf
+from math import inf, pi, sqrt
 
 import numpy as np
 
@@ -62,6 +62,15 @@ def swish(g: OnnxGraph, w: Work) -> str:
     (beta,) = w.layer.numbers
     x = w.bottoms[0]
     return g.mul(x, g.op("Sigmoid", x if beta == 1 else g.mul(x, beta)))
+
+
+@lowering("GELU")
+def gelu(g: OnnxGraph, w: Work) -> str:
+    (coeff,) = w.layer.numbers
+    x = w.bottoms[0]
+    cube = g.mul(g.mul(x, g.mul(x, x)), 0.044715)
+    inner = g.op("Tanh", g.mul(g.add(x, cube), sqrt(2 / pi)))
+    return g.mul(g.mul(x, 0.5 * coeff), g.add(inner, 1.0))
 
 
 @lowering("Exp")

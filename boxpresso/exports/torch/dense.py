@@ -51,7 +51,10 @@ def inner_product(w: Work) -> Run:
 
     def run(p: Any, x: Any) -> Any:
         flat = x.flatten(axis) if x.dim() > axis else x
-        return functional.linear(flat, p.weight.t() if turned else p.weight, getattr(p, "bias", None))
+        weight = p.weight.t() if turned else p.weight
+        if w.layer.unit:
+            weight = weight / (weight.square().sum(1, keepdim=True) + 1e-6).sqrt()
+        return functional.linear(flat, weight, getattr(p, "bias", None))
 
     return run
 

@@ -68,6 +68,13 @@ def swish(w: Work) -> Run:
     return lambda p, x: x * (beta * x).sigmoid()
 
 
+@factory("GELU")
+def gelu(w: Work) -> Run:
+    (coeff,) = (float(v) for v in w.layer.numbers)
+    functional = import_torch().nn.functional
+    return lambda p, x: coeff * functional.gelu(x, approximate="tanh")
+
+
 @factory("Exp")
 def exp(w: Work) -> Run:
     slope, shift = (float(v) for v in w.layer.numbers)

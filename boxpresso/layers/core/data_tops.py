@@ -354,6 +354,14 @@ def pose_tops(param: LayerParameter, names: list[str]) -> list[Top]:
     return [Top((batch, 4 if first else 3, height, width), "image", all(sides)), maps][: len(names)]
 
 
+def heatmap_tops(param: LayerParameter, names: list[str]) -> list[Top]:
+    """DataHeatmap of poses: images, a map for each joint, of which only the list of images says how many, and a class."""
+    p = param.heatmap_data_param
+    batch, side = p.batchsize or 1, p.outsize or SIDE
+    image = Top((batch, p.num_channels, side, side), "image", p.outsize > 0)
+    return [image, Top((batch, 1, p.label_height, p.label_width), "ones", False), Top((batch,), "class")][: len(names)]
+
+
 def drive_tops(param: LayerParameter, names: list[str]) -> list[Top]:
     """DriveData: images, for each cell whether there is a box, its corners, sides and weight, and for each its type."""
     p, batch = param.drive_data_param, batch_of(param)
@@ -370,6 +378,7 @@ def drive_tops(param: LayerParameter, names: list[str]) -> list[Top]:
 RULES = (
     ({"drivedata"}, drive_tops),
     ({"cpmdata"}, pose_tops),
+    ({"dataheatmap"}, heatmap_tops),
     ({"frcnnroidata", "frcnnviddata"}, frcnn_tops),
     ({"roidata", "roidatalayer"}, roi_tops),
     ({"imagegtdata", "detectiondata"}, map_tops),

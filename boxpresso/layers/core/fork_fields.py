@@ -28,6 +28,7 @@ HARMLESS = frozenset({
 
 UNREAD: dict[str, tuple[str, ...]] = {
     "annotated_data_param": ("yolo_data_type", "difficult_label_warmup"),
+    "augmentation_param": ("write_augmented", "write_mean"),
     "batch_norm_param": ("use_weight_bias", "filler"),
     "bias_param": EIGHT_BITS,
     "concat_param": EIGHT_BITS,
@@ -50,7 +51,7 @@ UNREAD: dict[str, tuple[str, ...]] = {
         "max_aspect_ratio", "max_rotate_angle", "min_random_scale", "max_random_scale", "max_random_shift", "face_mirror",
         "face_point_num", "balance_class", "balance_by", "label_cut_start", "label_cut_end", "ndim_label",
     ),
-    "inner_product_param": (*EIGHT_BITS, "relu", "negative_slope", "dis_mode", "gen_mode", "normalize"),
+    "inner_product_param": (*EIGHT_BITS, "relu", "negative_slope", "dis_mode", "gen_mode"),
     "input_param": EIGHT_BITS,
     "loss_param": ("coeff",),
     "lrn_param": EIGHT_BITS,
@@ -78,6 +79,7 @@ UNREAD: dict[str, tuple[str, ...]] = {
 # Those of them that choose what a net learns from, or what it writes, not what it computes: for them there is a warning.
 PASSED_OVER: dict[str, tuple[str, ...]] = {
     "annotated_data_param": ("difficult_label_warmup",),
+    "augmentation_param": UNREAD["augmentation_param"],
     "data_param": (
         "limit_samples", "preselection_file", "preselection_label", "range_start", "range_end", "rand_permute",
     ),

@@ -384,6 +384,10 @@ class Layer:
         """What parameters of these shapes are called in files of other programs; further ones have numbers."""
         return "weight", "bias"
 
+    def fitted(self, index: int, values: Numbers) -> Numbers:
+        """A file's values for parameter `index`, where the layer can make its own of those of another shape."""
+        return values
+
     def scaled(self, weights: Numbers, factors: Numbers) -> Numbers:
         """The weights of a linear map (Trait.WEIGHTED) of which each output is multiplied by a factor."""
         return np.asarray(weights * factors.reshape(-1, *[1] * (weights.ndim - 1)))

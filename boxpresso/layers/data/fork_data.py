@@ -32,13 +32,13 @@ class ForkData(
     type=(
         "VideoData", "LaneData", "AnnotatedRData", "FrcnnVidData",
         "SegData", "WindowSegData", "MultiImageData", "PairImageData", "RotateRoIData", "FrcnnRoiData", "CPMData",
-        "DatumData", "DriveData",
+        "DatumData", "DriveData", "DataHeatmap",
     ),
     param=(
         "video_data_param", "data_param", "cpmdata_param", "cpm_transform_param",
         "annotated_data_param", "seg_data_param", "multi_image_data_param", "pair_image_data_param", "transform_param",
         "python_param", "window_data_param", "image_data_param", "dense_image_data_param",
-        "datum_data_param", "drive_data_param",
+        "datum_data_param", "drive_data_param", "heatmap_data_param",
     ),
     bottoms=0,
     tops=(1, None),
@@ -63,6 +63,8 @@ class ForkData(
     drive_data_param
         Of DriveData, of boxes around cars and signs: `cropped_height`, `cropped_width`, `tiling_height`, `tiling_width`,
         `label_resolution`, `catalog_resolution`.
+    heatmap_data_param
+        Of DataHeatmap, of joints: `batchsize`, `outsize`, `num_channels`, `label_height`, `label_width`.
 
     Returns
     -------
@@ -78,7 +80,7 @@ class ForkData(
     ------
     yjxiong's Caffe (VideoData, SegData), DeconvNet (WindowSegData), MobileNet-YOLO (LaneData), makefile/frcnn (FrcnnRoiData,
     AnnotatedRData, FrcnnVidData), RRPN (RotateRoIData, its rotation.rlayer), Convolutional Pose Machines and OpenPose
-    (CPMData), nets of sea ice (DatumData), Huval et al. 2015 and
+    (CPMData), tpfister/caffe-heatmap (DataHeatmap), nets of sea ice (DatumData), Huval et al. 2015 and
     Tsinghua-Tencent 100K (DriveData).
 
     Examples
@@ -99,7 +101,7 @@ class ForkData(
         "video_data_param", "data_param", "cpmdata_param", "cpm_transform_param",
         "annotated_data_param", "seg_data_param", "multi_image_data_param", "pair_image_data_param", "transform_param",
         "python_param", "window_data_param", "image_data_param", "dense_image_data_param",
-        "datum_data_param", "drive_data_param",
+        "datum_data_param", "drive_data_param", "heatmap_data_param",
     )  # fmt: skip
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:

@@ -4,16 +4,6 @@
 // How |off|^2, or with first_order |off|, changes with off.
 DEVICE Real slope_of(Real off, int first_order) { return first_order ? Real((off > 0) - (off < 0)) : 2 * off; }
 
-// Rows to length 1; 1e-6 under the root, as in NormFace.
-KERNEL unit_centers(int n, Real* centers, int depth) {
-  SHARED double part[PARTS];
-  BLOCK_LOOP(row, n) {
-    Real* w = centers + row * depth;
-    const double square = block_sum(part, depth, [=](int i) { return double(w[i]) * double(w[i]); });
-    THREAD_LOOP(i, depth) w[i] *= Real(1 / sqrt(square + 1e-6));
-  }
-}
-
 KERNEL inner_distances(int n, const Real* x, const Real* centers, Real* top, int others, int depth, int first_order) {
   SHARED double part[PARTS];
   BLOCK_LOOP(at, n) {

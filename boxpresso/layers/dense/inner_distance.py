@@ -53,7 +53,7 @@ class InnerDistance(
     [[4.0, 25.0]]
     """
 
-    kernels = Kernels("inner_distance.cu")
+    kernels, unit_kernels = Kernels("inner_distance.cu"), Kernels("unit_rows.cu")
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.inner_distance_param
@@ -91,7 +91,7 @@ class InnerDistance(
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         if self.param.inner_distance_param.normalize:
-            self.kernels.unit_centers(self.others, self.blobs[0].data, self.depth)
+            self.unit_kernels.unit_rows(self.others, self.blobs[0].data, self.depth)
         w = (self.blobs[0] if self.own else bottom[1]).data
         self.kernels.inner_distances(
             top[0].count, bottom[0].data, w, top[0].data, self.others, self.depth, self.first_order

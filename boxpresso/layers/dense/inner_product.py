@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...device import Blob
+from ...device import Blob, Kernels
 from ..core import Trait
 from ..core.gpu_lowering import GpuLowering
 from ..core.lowering import Lowering, Numbers
@@ -27,7 +27,8 @@ class InnerProduct(
     """top = bottom W^T + bias, where the bottom's axes from `axis` on are taken as one of K elements.
 
     The fully connected layer. Learned parameters: W (N, K), or (K, N) with transpose, N being num_output; bias (N,)
-    unless bias_term is false.
+    unless bias_term is false. `normalize: true`, of face nets, brings each row of W to length 1 in each forward, in the
+    parameter itself: w / sqrt(|w|^2 + 1e-6); the gradient of W is that of the product.
 
     Parameters
     ----------
@@ -35,8 +36,8 @@ class InnerProduct(
         (..., *inputs): the axes from `axis` on hold K elements.
     inner_product_param
         `num_output`: N, required. `bias_term` (true): whether a bias is added. `axis` (1): the first of the axes that
-        are taken as one. `transpose` (false): W is stored as (K, N). `weight_filler`, `bias_filler` (constant 0): the
-        first values of W and bias.
+        are taken as one. `transpose` (false): W is stored as (K, N). `normalize` (false): rows of W of length 1.
+        `weight_filler`, `bias_filler` (constant 0): the first values of W and bias.
 
     Returns
     -------
@@ -47,11 +48,11 @@ class InnerProduct(
     ------
     LayerError
         num_output is not given or 0; the bottom lacks `axis`, or its axes from there on hold no elements; a later
-        bottom has another K than the weights.
+        bottom has another K than the weights; normalize with transpose.
 
     Source
     ------
-    Caffe.
+    Caffe; `normalize`: happynear/caffe-windows (Wang et al. 2018, AM-Softmax).
 
     Examples
     --------
@@ -61,18 +62,29 @@ class InnerProduct(
     [[4.0, 2.5]]
     """
 
+    unit_kernels = Kernels("unit_rows.cu")
+
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
+        super().setup(bottom, top)
+        self.unit = self.updates_parameters = self.param.inner_product_param.normalize
+        self.need(not (self.unit and self.transpose), "normalize: true takes no transpose: true")
+        if self.unit:  # what is folded into weights would be lost with their length
+            self.traits &= ~Trait.WEIGHTED
+
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
+        if self.unit:
+            self.unit_kernels.unit_rows(self.outputs, self.blobs[0].data, self.depth)
         bias = self.blobs[1].data if self.bias_term else None
         self.multiply(bottom[0].data, self.blobs[0].data, bias, top[0].data)
 
     def lower_gpu(self, bottom: list[Blob], top: list[Blob]) -> GpuLowering | None:
-        return Multiply(self) if alone(bottom, top) and self.output_axis == 1 else None
+        return Multiply(self) if alone(bottom, top) and self.output_axis == 1 and not self.unit else None
 
     def scaled(self, weights: Numbers, factors: Numbers) -> Numbers:
         return np.asarray(weights * (factors if self.transpose else factors[:, None]))
 
     def lower(self, bottom: list[Blob], top: list[Blob]) -> Lowering | None:
-        if self.param.inner_product_param.axis != 1 or len(bottom[0].shape) not in (2, 4):
+        if self.unit or self.param.inner_product_param.axis != 1 or len(bottom[0].shape) not in (2, 4):
             return None
         bias = self.blobs[1] if self.bias_term else None
         one = dict.fromkeys(("kernel", "stride", "dilation"), (1, 1)) | {"pad": (0, 0)}

@@ -6,6 +6,7 @@ constexpr double NEVER = -1e300;  // the logarithm of a probability of 0
 struct Ctc {
   int steps, batch, classes, most, blank;  // most: labels that a sequence may have
   int timed;  // whether labels are (steps, batch) and end at the first that is negative, in place of (batch, most)
+  int divisor;  // of the gradient
 };
 
 DEVICE double log_add(double a, double b) {
@@ -72,11 +73,12 @@ KERNEL ctc_costs(int n, const double* logs, const int* words, const int* lengths
   }
 }
 
-KERNEL ctc_losses(int n, const double* costs, const int* lengths, double* partial, int items) {
+KERNEL ctc_losses(int n, const double* costs, const int* lengths, double* partial, int items, int finite) {
   SHARED double part[PARTS];
   BLOCK_LOOP(b, n)
     piece_of_loss(
-        part, partial, b, items, [=](int i) { return lengths[2 * i] < 0 ? WRONG : COUNTS; },
+        part, partial, b, items,
+        [=](int i) { return lengths[2 * i] < 0 ? WRONG : finite && !(costs[i] < -NEVER) ? IGNORED : COUNTS; },
         [=](int i) { return costs[i] < -NEVER ? costs[i] : double(INFINITY); });
 }
 
@@ -88,7 +90,7 @@ KERNEL ctc_diffs(int n, const double* logs, const int* words, const int* lengths
     const int places = 2 * max(lengths[2 * k], 0) + 1, steps = lengths[2 * k + 1];
     const int wide = 2 * c.most + 1;
     const bool never = !(costs[k] < -NEVER);
-    const double by = double(top_diff[0]) / c.batch;
+    const double by = double(top_diff[0]) / c.divisor;
     for (int t = c.steps - 1; t >= 0; --t) {
       Real* diff = bottom_diff + (t * c.batch + k) * c.classes;
       const double* here = logs + (t * c.batch + k) * c.classes;

@@ -1,4 +1,4 @@
-"""CTCLoss: how unlikely a sequence of labels is whose places in time are not known."""
+"""CTCLoss and WarpCTCLoss: how unlikely a sequence of labels is whose places in time are not known."""
 
 from __future__ import annotations
 
@@ -61,6 +61,7 @@ class CTCLoss(Layer, type="CTCLoss", param="ctc_loss_param", bottoms=(2, 3), top
     """
 
     kernels, sum_kernels = Kernels("ctc_loss.cu"), KERNELS
+    finite = False  # whether sequences that cost infinity do not count, and the gradient is that of a sum
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.ctc_loss_param
@@ -89,12 +90,19 @@ class CTCLoss(Layer, type="CTCLoss", param="ctc_loss_param", bottoms=(2, 3), top
             most = bottom[1].count // batch
         self.need(p.time_step <= steps, f"time_step is {p.time_step}, bottom 0 has {steps} steps")
         self.counting = steps if self.timed else p.time_step or steps
-        blank = p.blank_index % classes if self.timed else p.blank_label
+        blank = self.blank(classes)
         self.need(0 <= blank < classes, f"the blank, {blank}, is none of the {classes} classes")
         self.need(batch * steps * (2 * most + 1) < 2**31, "there are too many paths: steps times labels")
         top[0].reshape()
         self.geometry = self.kernels.struct(
-            "Ctc", steps=self.counting, batch=batch, classes=classes, most=most, blank=blank, timed=self.timed
+            "Ctc",
+            steps=self.counting,
+            batch=batch,
+            classes=classes,
+            most=most,
+            blank=blank,
+            timed=self.timed,
+            divisor=1 if self.finite else batch,
         )
         self.steps, self.batch, self.classes, wide = steps, batch, classes, 2 * most + 1
         self.sum = Sum(self, batch)
@@ -104,14 +112,19 @@ class CTCLoss(Layer, type="CTCLoss", param="ctc_loss_param", bottoms=(2, 3), top
             for size in (shape[:3], (batch, steps, wide), (batch, 2, wide), (batch,))
         )
 
+    def blank(self, classes: int) -> int:
+        """The class that is the blank."""
+        p = self.param.ctc_loss_param
+        return int(p.blank_index % classes if self.timed else p.blank_label)
+
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         label = bottom[-1].data
         kernels, word = self.kernels, (self.words, self.lengths)
         kernels.ctc_words(self.batch, label, bottom[1].data, *word, self.geometry)
         kernels.ctc_logs(self.steps * self.batch, bottom[0].data, self.logs, self.classes)
         kernels.ctc_costs(self.batch, self.logs, *word, self.ahead, self.costs, self.geometry)
-        kernels.ctc_losses(self.sum.blocks, self.costs, self.lengths, self.sum.partial, self.batch)
-        self.sum.join(top[0].data, float(self.batch))
+        kernels.ctc_losses(self.sum.blocks, self.costs, self.lengths, self.sum.partial, self.batch, int(self.finite))
+        self.sum.join(top[0].data, 0.0 if self.finite else float(self.batch))
         wrong = self.device.part(self.sum.result, 1, (1,))
         check_labels(self, wrong, label, bottom[-1].count, self.classes)
 
@@ -128,3 +141,46 @@ class CTCLoss(Layer, type="CTCLoss", param="ctc_loss_param", bottoms=(2, 3), top
 
     def allow_force_backward(self, index: int) -> bool:
         return index == 0
+
+
+class WarpCTCLoss(CTCLoss, type="WarpCTCLoss", param="ctc_loss_param", bottoms=2, tops=(0, 1), loss=True):
+    """top = the mean of CTCLoss's costs over those sequences that have steps enough for their labels.
+
+    The gradient is that of its program: of the sum of the costs, not their mean, times the loss weight.
+
+    Parameters
+    ----------
+    bottom 0
+        (T, N, C), scores of C classes at each of T steps of N sequences.
+    bottom 1
+        (N, ...), labels of each sequence, among which blanks do not count.
+    ctc_loss_param
+        `blank_index` (0): the class that is the blank.
+
+    Returns
+    -------
+    top 0
+        A single number; 0 where no sequence has steps enough.
+
+    Raises
+    ------
+    LayerError
+        As of CTCLoss. Forms with three and four bottoms are not supported.
+
+    Source
+    ------
+    senlinuc/caffe_ocr; Baidu's warp-ctc.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from boxpresso.layers.core import run_layer
+    >>> round(float(np.exp(-run_layer('type: "WarpCTCLoss"', [[[0, 0]], [[0, 0]]], [[1]]))), 4)
+    0.75
+    """
+
+    finite = True
+
+    def blank(self, classes: int) -> int:
+        p = self.param.ctc_loss_param
+        return int(p.blank_index % classes) if p.HasField("blank_index") else 0

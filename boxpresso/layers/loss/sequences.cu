@@ -33,7 +33,8 @@ KERNEL words_as_top(int n, const int* words, Real* top) {
   GRID_LOOP(i, n) top[i] = Real(words[i]);
 }
 
-// words: (batch, most), the labels of each sequence, up to the first negative one (ends), or without blanks. by_time: label
+// words: (batch, most), the labels of each sequence, up to the first negative one (ends), or without blanks, or both (ends: 2).
+// by_time: label
 // is (most, batch), not (batch, most).
 KERNEL given_words(int n, const Real* label, int* words, int* lengths, int most, int ends, int by_time, int blank) {
   GRID_LOOP(k, n) {
@@ -43,7 +44,7 @@ KERNEL given_words(int n, const Real* label, int* words, int* lengths, int most,
       const Real at = label[by_time ? i * n + k : k * most + i];
       const int one = at > -1 && at < Real(2147483647.0) ? int(at + Real(0.5)) : -1;
       over = over || (ends && !(at >= 0));
-      if (!over && (ends || one != blank)) words[k * most + count++] = one;
+      if (!over && (ends == 1 || one != blank)) words[k * most + count++] = one;
     }
     lengths[k] = count;
     for (int i = count; i < most; ++i) words[k * most + i] = -1;

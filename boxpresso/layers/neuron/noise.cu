@@ -23,19 +23,12 @@ KERNEL noise_size(int n, const double* partial, Real* size, int blocks, int coun
   }
 }
 
-// A number above 0 and at most 1.
-DEVICE double uniform(unsigned index, unsigned iteration, unsigned key) {
-  return (philox(index, iteration, key) + 1.0) * 0x1p-32;
-}
-
-// gaussian: to = from + mean + deviation * (size, where it is given) * a normal number, by Box and Muller; else
+// gaussian: to = from + mean + deviation * (size, where it is given) * a normal number; else
 // to = from + mean + deviation * a number from -1 to 1.
 KERNEL noise_add(int n, const Real* from, Real* to, const Real* size, unsigned key, unsigned iteration, int gaussian,
                  Real mean, Real deviation) {
   GRID_LOOP(i, n) {
-    const double u = uniform(i, iteration, key);
-    const double drawn =
-        gaussian ? sqrt(-2 * log(u)) * cos(6.283185307179586 * uniform(i, iteration, ~key)) : 2 * u - 1;
+    const double drawn = gaussian ? normal_number(i, iteration, key) : 2 * uniform_number(i, iteration, key) - 1;
     to[i] = from[i] + mean + Real(deviation * (size ? double(size[0]) : 1.0) * drawn);
   }
 }

@@ -1,4 +1,4 @@
-"""NormalizeChannels: the channels of each place as a vector of length 1; the Normalize of face nets."""
+"""NormalizeChannels and NormL2, of face nets: the channels of each place, or each image, as a vector of length 1."""
 
 from __future__ import annotations
 
@@ -9,8 +9,34 @@ from ...device import Blob, Kernels
 from ..core import Layer, Trait
 
 
+class Lengths(Layer):
+    """What layers share that divide vectors of their bottom by their lengths."""
+
+    kernels, added = Kernels("normalize_channels.cu"), 1e-6  # to the sum
+    absolute, passes = 0, False  # whether lengths are sums of absolute values; whether the second top has a gradient
+    channels: int
+    inner: int
+
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
+        self.norm = Blob((), self.dtype, self.device)
+
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
+        x, norm, sizes = bottom[0].data, self.norm.data, (self.channels, self.inner)
+        self.kernels.channel_norms(self.norm.count, x, norm, *sizes, self.absolute, self.added)
+        self.kernels.divide_channels(top[0].count, x, norm, top[0].data, *sizes)
+        if len(top) > 1:
+            top[1].data[...] = norm
+
+    def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
+        if propagate_down[0]:
+            self.kernels.channel_norm_diff(
+                self.norm.count, bottom[0].data, self.norm.data, top[0].diff, top[1].diff if self.passes else None,
+                bottom[0].diff, self.channels, self.inner, self.absolute,
+            )  # fmt: skip
+
+
 class NormalizeChannels(
-    Layer,
+    Lengths,
     type="NormalizeChannels",
     param="normalize_param",
     bottoms=1,
@@ -55,17 +81,15 @@ class NormalizeChannels(
     [0.6, 0.8, 5.0]
     """
 
-    kernels, added = Kernels("normalize_channels.cu"), 1e-6  # to the sum
-
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
+        super().setup(bottom, top)
         p = self.param.normalize_param
         for fork in ("across_spatial", "channel_shared", "scale_filler", "fix_scale", "add_eps_before_sqrt", "eps"):
             self.need(not p.HasField(fork), f"normalize_param: {fork} is not for it; for SSD's layer write norm_param")
         self.need(not p.fix_gradient, "normalize_param: fix_gradient of a fork is not supported; remove it")
         self.need(p.coeff == 1, "normalize_param: coeff of a fork is not supported; remove it")
         self.need(p.normalize_type in ("L1", "L2"), f"normalize_type must be L1 or L2, got {p.normalize_type!r}")
-        self.absolute = int(p.normalize_type == "L1")
-        self.norm = Blob((), self.dtype, self.device)
+        self.absolute, self.passes = int(p.normalize_type == "L1"), len(top) > 1 and p.bp_norm
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         shape = bottom[0].shape
@@ -75,17 +99,41 @@ class NormalizeChannels(
         for blob in (self.norm, *top[1:]):
             blob.reshape(shape[0], 1, *shape[2:])
 
-    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
-        x, norm, sizes = bottom[0].data, self.norm.data, (self.channels, self.inner)
-        self.kernels.channel_norms(self.norm.count, x, norm, *sizes, self.absolute, self.added)
-        self.kernels.divide_channels(top[0].count, x, norm, top[0].data, *sizes)
-        if len(top) > 1:
-            top[1].data[...] = norm
 
-    def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
-        if propagate_down[0]:
-            passes = len(top) > 1 and self.param.normalize_param.bp_norm
-            self.kernels.channel_norm_diff(
-                self.norm.count, bottom[0].data, self.norm.data, top[0].diff, top[1].diff if passes else None,
-                bottom[0].diff, self.channels, self.inner, self.absolute,
-            )  # fmt: skip
+class NormL2(Lengths, type="NormL2", bottoms=1, tops=1, traits=Trait.KEEPS_PLACES | Trait.WRITES_ALL):
+    """top = bottom / sqrt(sum(bottom^2) + 1e-7), the sum over all of an image.
+
+    Parameters
+    ----------
+    bottom 0
+        (N, ...).
+
+    Returns
+    -------
+    top 0
+        The shape of the bottom.
+
+    Raises
+    ------
+    LayerError
+        A bottom of fewer than two axes.
+
+    Source
+    ------
+    xialuxi/arcface-caffe.
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> [round(y, 4) for y in run_layer('type: "NormL2"', [[[3], [4]]]).ravel().tolist()]
+    [0.6, 0.8]
+    """
+
+    added = 1e-7
+
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
+        shape = bottom[0].shape
+        self.need(len(shape) > 1, f"its bottom must be (N, ...), got shape {shape}")
+        self.channels, self.inner = prod(shape[1:]), 1
+        top[0].reshape(*shape)
+        self.norm.reshape(shape[0])

@@ -20,6 +20,9 @@ DATA = ("annotated_data_param", "data_param", "image_data_param", "memory_data_p
 ROOMS = ("dense", "detection", "loss", "neuron", "norm", "regions", "shape")
 PAIRS = [f"{name}_{axis}" for name in ("kernel", "stride", "pad") for axis in "hw"]
 KNOWN = {  # read elsewhere, or without a meaning here
+    "augmentation_param": dict.fromkeys(
+        ("mode", "bottomwidth", "bottomheight", "num"), "of GenerateAugmentationParameters, refused"
+    ),
     "batch_norm_param": {
         "bias_term": "with use_weight_bias alone",
         "stats_batch_size": "of statistics over several processes",
@@ -36,6 +39,7 @@ KNOWN = {  # read elsewhere, or without a meaning here
     "detection_output_param": dict.fromkeys(("visualize_threshold", "save_file"), "of visualize, of which there is a warning")
     | dict.fromkeys(("nbottom", *(f"ratio{i}" for i in range(6))), "of no_permute and ratio_permute, refused")
     | dict.fromkeys(("tflite_use_regular_nms", "max_classes_per_detection"), "of tflite_detection, refused"),
+    "denseblock_param": {"BC_ultra_space_efficient": "only its memory"},
     "detectnet_groundtruth_param": {"coverage_type": "has one value"},
     "gather_param": dict.fromkeys(("axis", "indices"), "the message is refused"),
     "inner_distance_param": {"bias_filler": "there is no bias, as in its program"},

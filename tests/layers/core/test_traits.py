@@ -74,10 +74,15 @@ NEEDS_ONES = ("Embed", "Gather", "LSTM", "RNN", "BatchReindex")  # of whose bott
 def run(case: Case, bottoms: Arrays) -> tuple[Rig, list[np.ndarray]]:
     """A new layer of the case over these bottoms, and its tops: the same numbers are drawn each time."""
     rig = Rig(f'type: "{case.type}" {case.text}', bottoms, tops=case.tops, phase=case.phase, dtype=np.float64)
-    rng = np.random.default_rng(5)
-    for blob in rig.layer.blobs:  # what fillers give may be the same for all channels
-        blob.data[...] = rng.uniform(0.1, 0.3, blob.shape)
+    draw_parameters(rig)
     return rig, [np.array(top) for top in rig.forward()]
+
+
+def draw_parameters(rig: Rig) -> None:
+    """Draws the same numbers each time: what fillers give may be the same for all channels."""
+    rng = np.random.default_rng(5)
+    for blob in rig.layer.blobs:
+        blob.data[...] = rng.uniform(0.1, 0.3, blob.shape)
 
 
 def same(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -105,6 +110,7 @@ def check_writes_all(case: Case) -> None:
         for blob in rig.top:
             if not any(blob._data is bottom._data for bottom in rig.bottom):
                 blob.data[...] = np.nan
+        draw_parameters(rig)  # a forward may have changed them
         rig.layer.forward(rig.bottom, rig.top)
         for blob, wanted in zip(rig.top, first):
             assert blob.shape == wanted.shape

@@ -49,6 +49,8 @@ DATA = {  # the fields of a data layer, and the shapes of its tops
     "crop_size_y: 32 num_parts: 56 np_in_lmdb: 17 }": [(2, 3, 32, 48), (2, 114, 4, 6)],
     'type: "DatumData" top: "data" top: "label" datum_data_param { batch_size: 5 } transform_param { crop_size: 41 }': [
         (5, 3, 41, 41), (5,)],
+    'type: "DataHeatmap" top: "data" top: "label" top: "kind" heatmap_data_param { batchsize: 2 outsize: 64 label_width: 8 '
+    "label_height: 6 }": [(2, 3, 64, 64), (2, 1, 6, 8), (2,)],
     'type: "DriveData" top: "data" top: "label" top: "kind" data_param { batch_size: 2 } drive_data_param { cropped_height: 48 '
     "cropped_width: 64 tiling_height: 3 tiling_width: 4 label_resolution: 8 catalog_resolution: 2 }": [
         (2, 3, 48, 64), (2, 8, 24, 32), (2, 1, 6, 8)],
@@ -234,6 +236,95 @@ def test_a_reshape_that_parts_features_makes_them_as_many():
     net = Net(parse_net(text), data="shapes", device="cpu")
     assert net.blobs["data"].shape == (4, 20)
     assert net.blobs["r"].shape == (4, 1, 5, 4)
+
+
+@pytest.mark.parametrize(
+    ("loss", "outputs", "channels"),
+    [("SigmoidCrossEntropyLoss", 2, 2), ("EuclideanLoss", 5, 5), ("SoftmaxWithLoss", 4, 1)],
+)
+def test_a_mask_that_is_cut_to_its_scores_has_their_channels(loss, outputs, channels):
+    """U-Net's: the mask of a Python layer, of which no field tells a thing, is cropped to what convolutions leave."""
+    text = f"""layer {{ name: "d" type: "Python" top: "img" top: "mask" python_param {{ module: "own" layer: "Data" }} }}
+        layer {{ name: "c" type: "Convolution" bottom: "img" top: "c" convolution_param {{ num_output: {outputs} kernel_size: 5 }} }}
+        layer {{ name: "crop" type: "Crop" bottom: "mask" bottom: "c" top: "cut" crop_param {{ axis: 2 offset: 2 }} }}
+        layer {{ name: "loss" type: "{loss}" bottom: "c" bottom: "cut" top: "loss" }}"""
+    net = Net(parse_net(text), data="shapes", device="cpu", phase="TRAIN")
+    assert net.blobs["mask"].shape == (1, channels, 224, 224)
+    assert np.isfinite(net.forward()["loss"]).all()
+
+
+@pytest.mark.parametrize("loss", ["SoftmaxWithLoss", "SigmoidCrossEntropyLoss"])
+def test_attributes_that_a_slice_parts_are_one_for_each_row(loss):
+    """Of faces: a Python layer gives all labels of an image as one top, by a name that tells nothing."""
+    text = """layer { name: "d" type: "Python" top: "data" top: "attrs" python_param { module: "own" layer: "Data" } }
+        layer { name: "parts" type: "Slice" bottom: "attrs" top: "bald" top: "male" top: "young" slice_param { slice_point: [1, 2] } }
+        layer { name: "pool" type: "Pooling" bottom: "data" top: "p" pooling_param { global_pooling: true pool: AVE } }"""
+    outputs = 2 if loss == "SoftmaxWithLoss" else 1
+    for name in ("bald", "male", "young"):
+        text += f"""layer {{ name: "{name}_ip" type: "InnerProduct" bottom: "p" top: "{name}_ip"
+            inner_product_param {{ num_output: {outputs} }} }}
+            layer {{ name: "{name}_loss" type: "{loss}" bottom: "{name}_ip" bottom: "{name}" top: "{name}_loss" }}"""
+    net = Net(parse_net(text), data="shapes", device="cpu", phase="TRAIN")
+    assert net.blobs["attrs"].shape == (1, 3, 1, 1)
+    assert set(np.unique(net.blobs["attrs"].data)) <= (
+        {0.0, 1.0} if outputs == 2 else set(net.blobs["attrs"].data.ravel())
+    )
+    assert np.isfinite(net.forward()["male_loss"])
+
+
+def test_an_image_that_an_autoencoder_makes_anew_has_as_many_numbers():
+    text = """layer { name: "d" type: "Data" top: "data" top: "label" data_param { batch_size: 2 } }
+        layer { name: "rows" type: "Flatten" bottom: "data" top: "rows" }
+        layer { name: "code" type: "Convolution" bottom: "data" top: "code" convolution_param { num_output: 2 kernel_size: 5 } }
+        layer { name: "ip" type: "InnerProduct" bottom: "code" top: "ip" inner_product_param { num_output: 360 } }
+        layer { name: "bent" type: "Sigmoid" bottom: "ip" top: "bent" }
+        layer { name: "loss" type: "EuclideanLoss" bottom: "bent" bottom: "rows" top: "loss" }"""
+    net = Net(parse_net(text), data="shapes", device="cpu")
+    assert net.blobs["data"].shape == (2, 3, 10, 12)
+    assert np.isfinite(net.forward()["loss"])
+
+
+def test_the_last_part_of_a_label_is_as_wide_as_what_it_is_compared_with():
+    """PoseNet's: a place and a quaternion."""
+    text = """layer { name: "d" type: "Data" top: "data" top: "label" data_param { batch_size: 2 } transform_param { crop_size: 8 } }
+        layer { name: "s" type: "Slice" bottom: "label" top: "xyz" top: "wpqr" slice_param { slice_dim: 1 slice_point: 3 } }
+        layer { name: "a" type: "InnerProduct" bottom: "data" top: "a" inner_product_param { num_output: 3 } }
+        layer { name: "b" type: "InnerProduct" bottom: "data" top: "b" inner_product_param { num_output: 4 } }
+        layer { name: "place" type: "EuclideanLoss" bottom: "a" bottom: "xyz" top: "place" }
+        layer { name: "turn" type: "EuclideanLoss" bottom: "b" bottom: "wpqr" top: "turn" }
+        layer { name: "again" type: "EuclideanLoss" bottom: "b" bottom: "wpqr" top: "again" }"""
+    net = Net(parse_net(text), data="shapes", device="cpu", phase="TRAIN")
+    assert net.blobs["label"].shape == (2, 7)
+    assert net.blobs["wpqr"].shape == (2, 4)
+    assert np.isfinite(net.forward()["turn"])
+
+
+def test_captions_have_as_many_sequences_as_there_are_images():
+    """LRCN's: words come from HDF5 files, which say neither how many sequences there are nor how long they are."""
+    text = """layer { name: "d" type: "ImageData" top: "data" top: "label" image_data_param { batch_size: 6 } transform_param { crop_size: 8 } }
+        layer { name: "h" type: "HDF5Data" top: "cont_sentence" top: "input_sentence" top: "target_sentence" hdf5_data_param { batch_size: 4 } }
+        layer { name: "fc8" type: "InnerProduct" bottom: "data" top: "fc8" inner_product_param { num_output: 3 } }
+        layer { name: "e" type: "Embed" bottom: "input_sentence" top: "e" embed_param { input_dim: 9 num_output: 2 bias_term: false } }
+        layer { name: "lstm1" type: "LSTM" bottom: "e" bottom: "cont_sentence" top: "lstm1" recurrent_param { num_output: 5 } }
+        layer { name: "lstm2" type: "LSTM" bottom: "lstm1" bottom: "cont_sentence" bottom: "fc8" top: "lstm2" recurrent_param { num_output: 5 } }
+        layer { name: "predict" type: "InnerProduct" bottom: "lstm2" top: "predict" inner_product_param { num_output: 9 axis: 2 } }
+        layer { name: "loss" type: "SoftmaxWithLoss" bottom: "predict" bottom: "target_sentence" top: "loss" softmax_param { axis: 2 } }
+        layer { name: "s" type: "Silence" bottom: "label" }"""
+    net = Net(parse_net(text), data="shapes", device="cpu", phase="TRAIN")
+    assert [net.blobs[name].shape for name in ("cont_sentence", "input_sentence", "target_sentence")] == [(4, 6)] * 3
+    assert np.isfinite(net.forward()["loss"])
+
+
+def test_lines_of_text_make_maps_of_a_single_row():
+    """caffe_ocr's: the scores have as many sequences as there are labels only where the pictures are as high as the kernel."""
+    text = """layer { name: "d" type: "Data" top: "data" top: "label" data_param { source: "x" batch_size: 3 } }
+        layer { name: "c" type: "Convolution" bottom: "data" top: "c" convolution_param { num_output: 5 kernel_h: 28 kernel_w: 4 stride: 8 } }
+        layer { name: "p" type: "Permute" bottom: "c" top: "p" permute_param { order: 3 order: 2 order: 0 order: 1 } }
+        layer { name: "r" type: "Reshape" bottom: "p" top: "r" reshape_param { shape { dim: -1 } axis: 1 num_axes: 2 } }
+        layer { name: "loss" type: "WarpCTCLoss" bottom: "r" bottom: "label" top: "loss" }"""
+    net = Net(parse_net(text), data="shapes", device="cpu", phase="TRAIN")
+    assert [net.blobs[name].shape for name in ("data", "r", "label")] == [(3, 3, 32, 32), (4, 3, 5), (3,)]
+    assert np.isfinite(net.forward()["loss"])
 
 
 def test_pooling_in_place_gets_an_input_of_its_own():

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from harness import Rig, check_gradient, close
 
+from boxpresso import Net
+from boxpresso.proto import parse_net
 from boxpresso.proto.errors import LayerError
 
 RNG = np.random.default_rng(3)
@@ -71,3 +73,33 @@ def test_refusals(device):
     case.set_bottom(0, np.ones((1, 7)))
     with pytest.raises(LayerError, match="6 elements a row"):
         case.forward()
+
+
+def test_normalize_keeps_rows_of_weights_at_length_one(device):
+    x = RNG.standard_normal((4, 7))
+    case = rig("num_output: 3 bias_term: false normalize: true", x, device, np.float64)
+    before = np.array(case.layer.blobs[0].data, np.float64)
+    unit = before / np.sqrt((before**2).sum(1, keepdims=True) + 1e-6)
+    np.testing.assert_allclose(case.forward()[0], x @ unit.T, rtol=1e-12)
+    np.testing.assert_allclose(case.layer.blobs[0].data, unit, rtol=1e-12)
+    diff = RNG.standard_normal((4, 3))
+    np.testing.assert_allclose(case.backward([diff])[0], diff @ unit, rtol=1e-12)
+    np.testing.assert_allclose(case.param_diffs()[0], diff.T @ x, rtol=1e-12)
+
+
+def test_a_net_with_normalize_runs_in_a_plan_as_without(device):
+    """Nothing is folded into weights whose length is lost, and no plan reads them before they are brought to it."""
+    text = """layer { name: "x" type: "Input" top: "x" input_param { shape { dim: 3 dim: 6 } } }
+        layer { name: "ip" type: "InnerProduct" bottom: "x" top: "ip" inner_product_param { num_output: 4 normalize: true
+          weight_filler { type: "gaussian" std: 3 } bias_filler { type: "uniform" } } }
+        layer { name: "s" type: "Scale" bottom: "ip" top: "ip" scale_param { filler { value: 30 } } }
+        layer { name: "r" type: "ReLU" bottom: "ip" top: "ip" }"""
+    x = RNG.standard_normal((3, 6)).astype(np.float32)
+    tops = [Net(parse_net(text), device=device, seed=4, optimize=plan).forward(x=x)["ip"] for plan in (True, False)]
+    np.testing.assert_allclose(tops[0], tops[1], rtol=1e-5, atol=1e-5)
+    assert tops[0].max() > 1
+
+
+def test_normalize_takes_no_transpose():
+    with pytest.raises(LayerError, match="normalize: true takes no transpose"):
+        rig("num_output: 3 normalize: true transpose: true", np.ones((2, 3)), "cpu")

@@ -84,3 +84,26 @@ def test_what_it_refuses(bottoms, fields, words):
 def test_a_label_that_is_no_class():
     with pytest.raises(LayerError, match="label 7 at 1 is none of the 4 channels"):
         Rig('type: "CTCLoss"', [SCORES, [[1, 7], [0, 0], [2, 2]]]).forward()
+
+
+def test_warp_ctc_is_the_mean_of_what_can_be_spelled_with_the_gradient_of_the_sum(device):
+    """caffe_ocr's: three labels alike need five steps; of four there are too few."""
+    labels = np.array([[1, 2, 0], [3, 3, 3], [2, 0, 0]])
+    scores = SCORES[:4]
+    costs = [cost(scores[:, n], [c for c in labels[n] if c], 0) for n in range(3)]
+    assert np.isinf(costs[1])
+    rig = Rig('type: "WarpCTCLoss"', [scores, labels], device=device, dtype=np.float64)
+    np.testing.assert_allclose(rig.forward()[0], (costs[0] + costs[2]) / 2, rtol=1e-10)
+    diff = rig.backward([np.array(2.0)], [True, False])[0]
+    plain = Rig('type: "CTCLoss"', [scores, labels], device=device, dtype=np.float64)
+    plain.forward()
+    np.testing.assert_allclose(diff, 3 * plain.backward([np.array(2.0)], [True, False])[0], rtol=1e-10)
+    assert not diff[:, 1].any()
+    own = Rig(
+        'type: "WarpCTCLoss" ctc_loss_param { blank_index: -1 }',
+        [SCORES, [[1], [2], [0]]],
+        device=device,
+        dtype=np.float64,
+    )
+    wanted = np.mean([cost(SCORES[:, n], [c], 3) for n, c in enumerate((1, 2, 0))])
+    np.testing.assert_allclose(own.forward()[0], wanted, rtol=1e-10)

@@ -103,3 +103,27 @@ def test_sequences_that_are_refused():
     ):
         with pytest.raises(LayerError, match=message):
             Rig(text, bottoms, tops=tops)
+
+
+def test_a_decoder_with_one_bottom_and_one_with_rows_of_labels(device):
+    """caffe_ocr's two forms: all steps count, class 0 is the blank, labels are filled up with blanks or end at the first below 0."""
+    scores = np.random.default_rng(6).standard_normal((6, 4, 3))
+    words = [spelled(scores[:, n], 0) for n in range(4)]
+    top = Rig('type: "CTCGreedyDecoder"', [scores], device=device, dtype=np.float64).forward()[0]
+    assert top.shape == (4, 6, 1, 1)
+    assert [until_negative(row.ravel()) for row in top] == words
+    labels = np.zeros((4, 7))
+    for n, word in enumerate(words):
+        labels[n, : len(word)] = word
+    labels[1, 0], labels[2] = 1 + labels[1, 0] % 2, [2, 0, 1, -1, 1, 1, 1]
+    right = [words[0], [int(x) for x in labels[1] if x], [2, 1], words[3]]
+    shares = [distance(a, b) / max(len(a), len(b), 1) for a, b in zip(words, right)]
+    accuracies = Rig('type: "CTCGreedyDecoder"', [scores, labels], device=device, dtype=np.float64).forward()[0]
+    assert accuracies.shape == (1, 2, 1, 1)
+    np.testing.assert_allclose(
+        accuracies.ravel(), [1 - np.mean(shares), np.mean([a == b for a, b in zip(words, right)])]
+    )
+    last = Rig(
+        'type: "CTCGreedyDecoder" ctc_decoder_param { blank_index: -1 }', [scores], device=device, dtype=np.float64
+    )
+    assert [until_negative(row.ravel()) for row in last.forward()[0]] == [spelled(scores[:, n], 2) for n in range(4)]

@@ -1,4 +1,4 @@
-"""AbsVal, BNLL, Clip, ELU, Exp, Log, Swish and Threshold: by formula, in place and not."""
+"""AbsVal, BNLL, Clip, ELU, Exp, GELU, Log, Swish and Threshold: by formula, in place and not."""
 
 from __future__ import annotations
 
@@ -7,6 +7,11 @@ import pytest
 from harness import Rig, check_gradient, close
 
 from boxpresso.proto.errors import LayerError
+
+
+def gelu(x: np.ndarray) -> np.ndarray:
+    return x / 2 * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)))
+
 
 FORMULAS = {
     'type: "AbsVal"': np.abs,
@@ -21,6 +26,8 @@ FORMULAS = {
     'type: "Exp"': np.exp,
     'type: "Exp" exp_param { base: 2 scale: 0.5 shift: 1 }': lambda x: 2 ** (1 + 0.5 * x),
     'type: "Exp" exp_param { scale: -0.5 shift: 0.25 }': lambda x: np.exp(0.25 - 0.5 * x),
+    'type: "GELU"': lambda x: gelu(x),
+    'type: "GELU" gelu_param { coeff: -1.7 }': lambda x: -1.7 * gelu(x),
     'type: "Log" log_param { scale: 0.25 shift: 5 }': lambda x: np.log(5 + 0.25 * x),
     'type: "Log" log_param { base: 10 scale: -0.25 shift: 6 }': lambda x: np.log10(6 - 0.25 * x),
     'type: "Log" log_param { base: 0.5 scale: 0.25 shift: 5 }': lambda x: -np.log2(5 + 0.25 * x),

@@ -1,0 +1,65 @@
+"""CosinAddm, ArcFace's margin, against its formula in numpy and differences; NormL2; InnerProduct with normalize."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from harness import Rig, check_gradient
+
+RNG = np.random.default_rng(12)
+COSINES, LABELS = RNG.uniform(-0.95, 0.95, (6, 5)), np.array([0, 4, 2, 2, 1, 3])
+COSINES[0, 0], COSINES[1, 4] = 1.0, -0.99  # the same angle, and one that the margin takes past pi
+MARGIN = 'type: "CosinAddm" cosin_add_m_param { m: %g }'
+LAUNCHES: list[tuple] = [
+    (MARGIN % 0.5, [COSINES, LABELS], [True, False], {"phase": "TRAIN"})
+]  # for tests/device/test_threaded.py
+TRUE = np.arange(6), LABELS
+
+
+def added(cosines: np.ndarray, m: float) -> np.ndarray:
+    top, c = cosines.copy(), cosines[TRUE]
+    angle = np.arccos(np.minimum(c, 1))
+    top[TRUE] = np.where(angle + m < np.pi, np.cos(angle + m), c - m * np.sin(m))
+    return top
+
+
+@pytest.mark.parametrize("m", [0.5, 0.25])
+def test_the_angle_of_the_true_class_grows(device, m):
+    rig = Rig(MARGIN % m, [COSINES, LABELS], device=device, dtype=np.float64, phase="TRAIN")
+    np.testing.assert_allclose(rig.forward()[0], added(COSINES, m), rtol=1e-12)
+
+
+def test_the_gradient(device):
+    rig = Rig(MARGIN % 0.5, [COSINES, LABELS], device=device, dtype=np.float64, phase="TRAIN")
+    rig.forward()
+    diff = rig.backward([np.ones((6, 5))], [True, False])[0]
+    wanted, inner = np.ones((6, 5)), COSINES[TRUE][2:]
+    wanted[TRUE[0][2:], LABELS[2:]] = np.sin(np.arccos(inner) + 0.5) / np.sin(np.arccos(inner))
+    np.testing.assert_allclose(diff, wanted, rtol=1e-10)  # the first two are the top's own
+
+
+def test_differences(device):
+    cosines = 0.9 * COSINES
+    check_gradient(Rig(MARGIN % 0.5, [cosines, LABELS], device=device, dtype=np.float64, phase="TRAIN"), samples=30)
+
+
+def test_at_test_nothing_is_added_unless_it_is_asked_for(device):
+    bottoms = [COSINES, LABELS]
+    np.testing.assert_array_equal(Rig(MARGIN % 0.5, bottoms, device=device, dtype=np.float64).forward()[0], COSINES)
+    text = 'type: "CosinAddm" cosin_add_m_param { transform_test: true }'
+    rig = Rig(text, bottoms, device=device, dtype=np.float64)
+    np.testing.assert_allclose(rig.forward()[0], added(COSINES, 0.5), rtol=1e-12)
+
+
+def test_a_cosine_above_one_is_one_and_a_label_of_no_class_adds_nothing(device):
+    rig = Rig(MARGIN % 0.5, [[[1.01, 0], [0.5, 0.25]], [0, -1]], device=device, dtype=np.float64, phase="TRAIN")
+    np.testing.assert_allclose(rig.forward()[0], [[np.cos(0.5), 0], [0.5, 0.25]], rtol=1e-12)
+    np.testing.assert_array_equal(rig.backward([np.ones((2, 2))], [True, False])[0], np.ones((2, 2)))
+
+
+def test_rows_of_length_one(device):
+    x = RNG.standard_normal((3, 4, 2, 5))
+    rig = Rig('type: "NormL2"', [x], device=device, dtype=np.float64)
+    wanted = x / np.sqrt((x**2).sum((1, 2, 3), keepdims=True) + 1e-7)
+    np.testing.assert_allclose(rig.forward()[0], wanted, rtol=1e-12)
+    check_gradient(rig, samples=40)
