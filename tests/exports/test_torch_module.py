@@ -69,6 +69,18 @@ OTHER_BATCHES = {  # layers whose tops depend on the batch in another way than b
 }
 
 
+def test_a_crop_is_as_large_as_what_it_is_compared_with():
+    """Here by the batch, which a Permute has made an axis of the image."""
+    text = """layer { name: "x" type: "Input" top: "x" input_param { shape { dim: 1 dim: 2 dim: 3 dim: 2 } } }
+        layer { name: "p" type: "Permute" bottom: "x" top: "p" permute_param { order: 2 order: 3 order: 1 order: 0 } }
+        layer { name: "t" type: "Tile" bottom: "p" top: "t" tile_param { axis: 3 tiles: 2 } }
+        layer { name: "c" type: "Crop" bottom: "t" bottom: "p" top: "c" crop_param { axis: 3 offset: 1 } }"""
+    x = np.random.default_rng(0).standard_normal((3, 2, 3, 2)).astype(np.float32)
+    module = to_torch(Net(parse_net(text), device="cpu")).eval()
+    permuted = x.transpose(2, 3, 1, 0)
+    np.testing.assert_array_equal(module(torch.from_numpy(x))["c"].numpy(), np.tile(permuted, 2)[..., 1:4])
+
+
 @pytest.mark.parametrize("text", OTHER_BATCHES)
 def test_another_batch(text):
     net = net_of(text, [np.zeros((2, 2, 3))], tops=OTHER_BATCHES[text])

@@ -56,14 +56,14 @@ def slice_(w: Work) -> Run:
 
 @factory("Crop", "AutoCrop")
 def crop(w: Work) -> Run:
-    param, window = w.layer.param.crop_param, w.top_shapes[0]
-    axis = int(param.axis) % len(window)
+    param, axes = w.layer.param.crop_param, len(w.top_shapes[0])
+    axis = int(param.axis) % axes
     offsets = [int(v) for v in param.offset] or [0]
-    offsets = offsets * (len(window) - axis) if len(offsets) == 1 else offsets
+    offsets = offsets * (axes - axis) if len(offsets) == 1 else offsets
 
     def run(p: Any, x: Any, like: Any) -> Any:
-        for k, offset in zip(range(axis, len(window)), offsets):
-            x = x.narrow(k, offset, window[k])
+        for k, offset in zip(range(axis, axes), offsets):
+            x = x.narrow(k, offset, like.shape[k])
         return x
 
     return run
