@@ -10,6 +10,9 @@ from exported import caffe_case, check, net_of, region_case
 from places import TESTS
 from shared import SHARED
 
+from boxpresso import LayerError
+from boxpresso.exports import onnx_model
+
 MISSING = [name for name in ("onnx", "onnxruntime") if find_spec(name) is None]
 pytestmark = pytest.mark.skipif(bool(MISSING), reason=f"{' and '.join(MISSING)} is not installed")
 
@@ -191,3 +194,10 @@ def test_no_operator_that_a_target_lacks(name, target):
     assert not {node.op_type for node in model.graph.node} & TARGETS[target].lacks
     types = {node.op_type for node in onnx_model(net_of(text, bottoms), opset=19).graph.node}
     assert ("MaxRoiPool" if "regions" in name else "DeformConv") in types
+
+
+def test_maxima_of_rows_and_columns_are_refused_by_name():
+    """They were written as means."""
+    net = net_of("type: 'Pooling' pooling_param { pool: RCM kernel_size: 2 }", [np.zeros((1, 1, 4, 4))])
+    with pytest.raises(LayerError, match=r"'layer': .*the maxima of rows and columns \(pool: RCM\)"):
+        onnx_model(net)
