@@ -142,6 +142,11 @@ MANY = {  # layers that nothing was recorded of, and settings of others: the lay
     "mask pooling": ('type: "MaskPooling"', [IMAGE, IMAGE[:, :1]]),
     "rnn": ('type: "RNN" recurrent_param { num_output: 5 weight_filler { type: "xavier" } }',
             [IMAGE[0], (np.arange(8)[:, None] % 3 > 0) * np.ones((8, 9), np.float32)]),
+    "lstm of rows": ('type: "Lstm" lstm_param { num_output: 5 weight_filler { type: "xavier" } }', [IMAGE[0, 0]]),
+    "lstm of rows of two sequences": ('type: "Lstm" lstm_param { num_output: 5 batch_size: 2 weight_filler { type: "xavier" } }',
+                                      [IMAGE[0]]),
+    "lstm of rows that begin": ('type: "Lstm" lstm_param { num_output: 5 batch_size: 2 weight_filler { type: "xavier" } }',
+                                [IMAGE[0], np.array([0, 0, 1, 1, 0, 1, 1, 0], np.float32)]),
     "older lstm": ('type: "Lstm" lstm_param { num_output: 5 weight_filler { type: "xavier" } }', [IMAGE[0]]),
     "yolo v3": (f'type: "Yolov3DetectionOutput" yolov3_detection_output_param {{ {YOLO} mask_group_num: 1 biases: 20 biases: 30 '
                 "biases: 40 biases: 25 mask: 0 mask: 1 anchors_scale: 8 confidence_threshold: 0.4 }",

@@ -180,7 +180,9 @@ def recurrent(w: Work) -> Run:
     torch, layer = import_torch(), w.layer
     size, states, exposed, static = layer.size, layer.states, layer.exposed, layer.static
     alone = w.step.type == "LSTM" and layer.older and len(w.bottom_shapes) == 1
-    steps, depth = w.bottom_shapes[0][0], prod(w.bottom_shapes[0][2:])
+    joined = w.step.type == "LSTM" and layer.joined  # time steps and sequences in one axis
+    sequences = int(layer.param.lstm_param.batch_size) if joined else 1
+    steps, depth = w.bottom_shapes[0][0] // sequences, prod(w.bottom_shapes[0][1 if joined else 2 :])
 
     def cell(p: Any, pre: Any, hidden: Any, state: Any) -> Any:
         taken, forget, shown, written = pre.split(size, -1)
@@ -188,7 +190,9 @@ def recurrent(w: Work) -> Run:
         return shown.sigmoid() * state.tanh(), state
 
     def run(p: Any, x: Any, *rest: Any) -> Any:
-        count = x.shape[1]
+        count = sequences if joined else x.shape[1]
+        if joined and rest:
+            rest = (rest[0].reshape(steps, count),)
         first = [s[0] for s in rest[len(rest) - exposed :]] if exposed else [x.new_zeros(count, size)] * states
         cont = (
             (torch.arange(steps, device=x.device) > 0).to(x.dtype)[:, None].expand(steps, count) if alone else rest[0]
@@ -209,6 +213,7 @@ def recurrent(w: Work) -> Run:
         series = torch.stack(results)
         if states == 1:
             series = (series @ p.weight_out.t() + p.bias_out).tanh()
+        series = series.flatten(0, 1) if joined else series
         return [series, *[s[None] for s in (hidden, state)[:exposed]]]
 
     return run
