@@ -147,12 +147,15 @@ MANY = {  # layers that nothing was recorded of, and settings of others: the lay
                                       [IMAGE[0]]),
     "lstm of rows that begin": ('type: "Lstm" lstm_param { num_output: 5 batch_size: 2 weight_filler { type: "xavier" } }',
                                 [IMAGE[0], np.array([0, 0, 1, 1, 0, 1, 1, 0], np.float32)]),
+    "older lstm of one number": ('type: "Lstm" lstm_param { num_output: 1 weight_filler { type: "xavier" } }', [IMAGE[0]]),
     "older lstm": ('type: "Lstm" lstm_param { num_output: 5 weight_filler { type: "xavier" } }', [IMAGE[0]]),
     "yolo v3": (f'type: "Yolov3DetectionOutput" yolov3_detection_output_param {{ {YOLO} mask_group_num: 1 biases: 20 biases: 30 '
                 "biases: 40 biases: 25 mask: 0 mask: 1 anchors_scale: 8 confidence_threshold: 0.4 }",
                 [2 * RNG.standard_normal((2, 16, 5, 6))]),
     "yolo v2": (f'type: "YoloDetectionOutput" yolo_detection_output_param {{ {YOLO} biases: 1 biases: 2 biases: 3 biases: 1.5 '
                 "confidence_threshold: 0.4 }", [2 * RNG.standard_normal((1, 16, 5, 6))]),
+    "yolo by an overlap of 0": (f'type: "YoloDetectionOutput" yolo_detection_output_param {{ {YOLO} biases: 1 biases: 2 biases: 3 '
+                                'biases: 1.5 confidence_threshold: 0.4 nms_threshold: 0 }', [IMAGE[:1, :, :5, :6].repeat(2, 1)]),
     "yolo without any": (f'type: "YoloDetectionOutput" yolo_detection_output_param {{ {YOLO} biases: 1 biases: 2 biases: 3 '
                          "biases: 1.5 confidence_threshold: 0.99 }", [np.zeros((2, 16, 5, 6))]),
     "cascade": ('type: "DecodeBBox" bbox_reg_param { bbox_mean: 0 bbox_mean: 0 bbox_mean: 0 bbox_mean: 0 bbox_std: 0.1 '
