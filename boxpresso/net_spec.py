@@ -59,9 +59,9 @@ class Function:
     def __init__(self, type: str, bottoms: tuple[Any, ...], ntop: int, in_place: bool, fields: dict[str, Any]) -> None:
         self.type, self.name, self.bottoms, self.in_place = type, fields.pop("name", ""), bottoms, in_place
         self.type_name, self.inputs, self.params, self.ntop = type, bottoms, fields, ntop
-        if in_place and (ntop != 1 or not bottoms):
+        if in_place and not 0 < ntop <= len(bottoms):
             raise ModelError(
-                f"{self}: in_place means one top that is the first bottom; it has {len(bottoms)} and ntop={ntop}"
+                f"{self}: in_place means that its tops are its first bottoms; it has {len(bottoms)} and ntop={ntop}"
             )
         for bottom in bottoms:
             if not isinstance(bottom, (Top, str)):
@@ -305,7 +305,7 @@ def to_net(layers: list[Function], names: dict[Top | Function, str]) -> NetParam
     def add(layer: Function) -> LayerParameter:
         bottoms = [b if isinstance(b, str) else done[b.layer].top[b.index] for b in layer.bottoms]
         if layer.in_place:
-            tops, first = bottoms[:1], names.get(layer.tops[0], "")
+            tops, first = bottoms[: layer.ntop], names.get(layer.tops[0], "")
         else:
             own = [layer.name if layer.names_its_top else "", *[""] * layer.ntop]
             tops = [names.get(top) or own[i] or automatic(layer.type) for i, top in enumerate(layer.tops)]

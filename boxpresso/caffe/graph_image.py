@@ -77,7 +77,7 @@ def place(
     rows: dict[int, list[str]] = {}
     for name, number in rank.items():
         rows.setdefault(number, []).append(name)
-    boxes, at, widest = {}, GAP, 0
+    boxes, at, widest = {}, GAP, GAP  # of a net without layers, too, there is a picture
     for number in sorted(rows):
         along, deep = GAP, 0
         for name in rows[number]:

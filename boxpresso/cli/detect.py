@@ -152,11 +152,11 @@ def run(args: Namespace) -> int:
     for line in filter(None, said):
         print(visible(line), file=sys.stderr if args.json or not args.explain else sys.stdout, flush=True)
     places = places_of(sources, args.out) if args.out is not None or args.draw else {}
-    saved: list[dict[str, Any]] = []
+    saved: dict[int | str, list[dict[str, Any]]] = {}
     results, failed = work(detector, sources, places, args, saved)
     status = 1 if failed else 0
     if args.coco:
-        status |= write(args.coco, json.dumps(saved))
+        status |= write(args.coco, json.dumps([row for rows in saved.values() for row in rows]))
     if args.json:
         print(json.dumps(results, indent=2, ensure_ascii=False))
     return status
@@ -164,7 +164,7 @@ def run(args: Namespace) -> int:
 
 def work(
     detector: Detector, sources: Sequence[PictureSource], places: Mapping[PictureSource, Path], args: Namespace,
-    saved: list[dict[str, Any]],
+    saved: dict[int | str, list[dict[str, Any]]],
 ) -> tuple[list[dict[str, Any]], int]:  # fmt: skip
     """Takes all pictures of the sources through the detector: their results, kept for --json alone, and how many failed."""
     from ..data.sources import batches, read
@@ -276,10 +276,10 @@ def examine(
     called: tuple[str, int | str],
     drawings: DrawnCopies,
     args: Namespace,
-    saved: list[dict[str, Any]],
+    saved: dict[int | str, list[dict[str, Any]]],
 ) -> dict[str, Any]:
-    """What is printed of one picture. COCO's results are added to `saved`; `called`: the name of its annotation of VOC, and
-    COCO's image_id."""
+    """What is printed of one picture. COCO's results go to `saved` by their image_id, once for a picture that comes twice;
+    `called`: the name of its annotation of VOC, and COCO's image_id."""
     from ..decoders.saving import as_json, coco_results, voc_xml
     from ..image import as_image
 
@@ -293,7 +293,8 @@ def examine(
         result["picture"] = {"width": detections.picture.shape[1], "height": detections.picture.shape[0]}
     frame = "" if item.frame is None else f"-{item.frame:06}"
     if args.coco:
-        saved += coco_results(detections, path, number if item.frame is None else f"{name}{frame}.jpg")
+        number = number if item.frame is None else f"{name}{frame}.jpg"
+        saved[number] = coco_results(detections, path, number)
     if args.voc:
         annotation = Path(args.voc) / f"{name}{frame}.xml"
         if write(annotation, voc_xml(detections, path, image.width, image.height, len(image.getbands()))):

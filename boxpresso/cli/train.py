@@ -104,6 +104,7 @@ def run(args: Namespace) -> int:
     Under mpirun this process is one rank of several: a signal to any of them counts for all, and the first one writes.
     """
     from ..train import Solver
+    from ..train.nets import weight_files
     from ..train.progress import Watch, progress
     from ..train.ranks import open_ranks
     from ..train.rows import TensorBoard
@@ -131,7 +132,7 @@ def run(args: Namespace) -> int:
             resume = args.snapshot or args.resume
         if args.find_lr:
             return find_lr(args)
-        weights = args.weights.split(",") if args.weights else ()
+        weights = weight_files(args.weights) if args.weights else ()
         with warnings.catch_warnings():
             if ranks.rank:
                 warnings.simplefilter("ignore", UserWarning)  # about files that rank 0 reads too
@@ -161,13 +162,14 @@ def run(args: Namespace) -> int:
 def find_lr(args: Namespace) -> int:
     """Prints losses by rate and a suggestion, and draws them where matplotlib is installed."""
     from ..tables import table
+    from ..train.nets import weight_files
     from ..train.rate_range import find_rate
     from .output import progress
 
     if args.snapshot or (args.resume and args.resume != "auto"):
         raise BoxpressoError("--find-lr starts with the solver's weights or --weights, not from a snapshot")
     rate_range = find_rate(
-        args.solver, tell=progress("train: rates"), weights=args.weights.split(",") if args.weights else (),
+        args.solver, tell=progress("train: rates"), weights=weight_files(args.weights) if args.weights else (),
         device=args.device, deterministic=args.deterministic, reproducible=args.reproducible,
         python_layers=args.python_layers, memory_limit=args.memory_limit,
     )  # fmt: skip

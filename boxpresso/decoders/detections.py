@@ -9,7 +9,7 @@ import io
 import json
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Union, overload
@@ -22,7 +22,7 @@ from ..data.image import ImageLike, as_image
 from ..device import open_device
 from ..device.functions import length
 from ..layers.detection.suppress import suppress_boxes
-from ..proto.errors import BoxpressoError
+from ..proto.errors import BoxpressoError, nearest
 
 Numpy = np.ndarray[Any, Any]
 Box = tuple[float, float, float, float]
@@ -303,12 +303,14 @@ class Detections(Sequence[Detection]):
         return self.names.get(int(self.class_ids[i])) or f"label {self.class_ids[i]}"
 
     def filter(self, score: float = 0.0, labels: Sequence[int | str] | int | str | None = None) -> Detections:
-        """The detections of at least this score, and of these classes, or this one, given by number or name."""
+        """The detections of at least this score, and of these classes, or this one, given by number or name.
+
+        Raises BoxpressoError for a name that no class has.
+        """
         keep = self.scores >= np.float32(score)
         if labels is not None:
             labels = [labels] if isinstance(labels, (int, str, np.integer)) else labels
-            numbers = [n for n in set(self.class_ids.tolist()) if n in labels or self.names.get(n) in labels]
-            keep &= np.isin(self.class_ids, np.array(numbers, np.int64))
+            keep &= np.isin(self.class_ids, np.array(numbers_of(labels, self.names), np.int64))
         return self.take(keep)
 
     # What people do with them
@@ -532,6 +534,24 @@ Found = Union[Detections, Sequence[Detection]]
 def plain(values: Any) -> Any:
     """A tuple of Python's floats."""
     return tuple(map(float, values))
+
+
+def numbers_of(classes: Iterable[int | str], names: Mapping[int, str]) -> list[int]:
+    """The numbers of classes that are given by number or name. Raises BoxpressoError for a name that no class has.
+
+    >>> numbers_of(["cat", 7], {1: "cat", 2: "dog", 3: "cat"})
+    [1, 3, 7]
+    """
+    numbers: list[int] = []
+    for one in classes:
+        called = [number for number, name in names.items() if name == one] if isinstance(one, str) else [one]
+        if not called:
+            known = sorted(set(names.values()))
+            listed = f"; the classes are {', '.join(known)}" if 0 < len(known) <= 100 else ""
+            unnamed = "" if known else "; their names are not known: give numbers, or labels to the Detector"
+            raise BoxpressoError(f"no class is called {one!r}{nearest(str(one), known)}{listed}{unnamed}")
+        numbers += called
+    return numbers
 
 
 def class_id_of(row: Any) -> int:

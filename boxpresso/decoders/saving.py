@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import PurePath
@@ -11,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..data.inputs import Numpy
+from ..proto.errors import BoxpressoWarning
 from .rows import Rows
 
 
@@ -166,6 +168,11 @@ def voc_results(names: Sequence[str], detections: Sequence[Rows], classes: Mappi
     classes
         {class_id: class_name}.
 
+    Warns
+    -----
+    BoxpressoWarning
+        For names with blanks, at which programs split the lines.
+
     Source
     ------
     The development kit of VOC2007, as py-faster-rcnn and SSD write them.
@@ -176,6 +183,14 @@ def voc_results(names: Sequence[str], detections: Sequence[Rows], classes: Mappi
     >>> voc_results(["000001"], [Detections([[9, 19, 30, 40]], [0.5], [1])], {1: "cat"})
     {'comp4_det_test_cat.txt': '000001 0.500000 10.0 20.0 30.0 40.0\\n'}
     """
+    strange = [name for name in dict.fromkeys(names) if not name or name.split() != [name]]
+    if strange:
+        warnings.warn(
+            f"{len(strange)} pictures have blanks in their names, such as {strange[0]!r}: programs split the lines of VOC's "
+            "results at blanks, and find no picture of that name; rename them, or write COCO's results",
+            BoxpressoWarning,
+            stacklevel=2,
+        )
     lines: dict[int, list[str]] = {label: [] for label in classes}
     for name, rows in zip(names, detections, strict=True):
         for label, score, box in zip(rows.class_ids.tolist(), rows.scores, rows.boxes.astype(np.float64)):

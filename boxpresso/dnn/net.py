@@ -12,7 +12,7 @@ from typing import Any, Union
 
 import numpy as np
 
-from ..device import devices
+from ..device import Blob, devices
 from ..layers.core import Layer
 from ..layers.core.registry import layer_class
 from ..net import Net as BoxpressoNet
@@ -430,6 +430,45 @@ class Net:
             raise BoxpressoError(f"getLayer: the net has no layer {layerId!r}; numbers are 1 to {len(names)}")
         layer = self._layer(name)
         return LayerInfo(name, type_of(layer), [np.array(blob.data) for blob in layer.blobs])
+
+    def getParam(self, layer: int | str, numParam: int = 0) -> Numpy:
+        """A copy of a parameter of a layer; of one axis it is a column, the bias of an InnerProduct a row, as in OpenCV.
+
+        Raises
+        ------
+        BoxpressoError
+            For a layer that the net lacks, and a parameter that the layer lacks.
+        """
+        of, blob = self._parameter("getParam", layer, numParam)
+        array = np.array(blob.data)
+        if array.ndim > 1:
+            return array
+        return array.reshape((1, -1) if of.type == "InnerProduct" else (-1, 1))
+
+    def setParam(self, layer: int | str, numParam: int, blob: Numpy) -> None:
+        """Gives a parameter of a layer other values, in an array of any shape with as many elements.
+
+        Raises
+        ------
+        BoxpressoError
+            As `getParam`; for another number of elements.
+        """
+        of, target = self._parameter("setParam", layer, numParam)
+        values = np.asarray(blob)
+        if values.size != target.count:
+            raise BoxpressoError(
+                f"setParam: parameter {numParam} of layer {of.name!r} has the shape {target.shape}, the array given "
+                f"{values.shape}"
+            )
+        target.data[...] = values.reshape(target.shape)
+
+    def _parameter(self, method: str, layer: int | str, number: int) -> tuple[Layer, Blob]:
+        """A layer by its number or name, and one of its parameters."""
+        name = self.getLayer(layer).name
+        blobs = [] if name == INPUT else self._layer(name).blobs
+        if not 0 <= number < len(blobs):
+            raise BoxpressoError(f"{method}: layer {name!r} has {len(blobs)} parameters, and none of number {number}")
+        return self._layer(name), blobs[number]
 
     def getLayerTypes(self) -> tuple[str, ...]:
         """The types of layers that the net has, sorted, with OpenCV's of its layer of inputs."""

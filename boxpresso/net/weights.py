@@ -161,7 +161,7 @@ def _fit_batch_norm(who: str, blobs: list[Numpy], count: int) -> list[Numpy]:
     if np.any(blobs[3] != 1) or np.any(blobs[4] != 0):
         raise ModelError(
             f"{who} has a scale and a bias of its own in the file (NVCaffe's five blobs), but not in the net; "
-            "write batch_norm_param {{ scale_bias: true } in the prototxt"
+            "write batch_norm_param { scale_bias: true } in the prototxt"
         )
     return blobs[:3]
 

@@ -85,6 +85,8 @@ class Guard:
                 message["headers"] = [*message["headers"], *added]
             await send(message)
 
+        if scope["method"] == "HEAD":  # GET's answer, of which the server sends no body
+            scope = {**scope, "method": "GET"}
         await self.app(scope, receive, send_with_headers)
 
     def check(self, method: str, path: str, headers: Headers) -> str | None:

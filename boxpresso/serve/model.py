@@ -17,7 +17,7 @@ from PIL import Image, ImageOps
 from ..data.errors import BrokenRecord, DataError
 from ..data.inputs import Numpy
 from ..data.picture import open_picture
-from ..decoders.detections import Detections
+from ..decoders.detections import Detections, numbers_of
 from ..detection import Detector
 from ..drawing import PALETTE
 from ..explanation import explain
@@ -213,17 +213,12 @@ class Model:
 
     def numbers(self, labels: Sequence[str], detections: Detections) -> list[int]:
         """The numbers of classes that are given by number or name. Raises Refusal for a name that no class has."""
-        names = {name: number for number, name in detections.names.items()}
-        result = []
-        for label in labels:
-            if label in names:
-                result.append(names[label])
-            elif label.isdecimal() and len(label) < 10:
-                result.append(int(label))
-            else:
-                listed = f"; the classes are {', '.join(sorted(names))}" if 0 < len(names) <= 100 else ""
-                raise Refusal(422, f"labels: no class is called {label!r}{nearest(label, names)}{listed}")
-        return result
+        names = set(detections.names.values())
+        wanted = [int(x) if x not in names and x.isdecimal() and len(x) < 10 else x for x in labels]
+        try:
+            return numbers_of(wanted, detections.names)
+        except BoxpressoError as error:
+            raise Refusal(422, f"labels: {error}") from None
 
     def warm(self) -> None:
         """Detects in a picture without anything, so that kernels are compiled, and what cannot work is said at once."""

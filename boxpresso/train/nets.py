@@ -31,6 +31,14 @@ def find_file(path: str, folder: Path) -> Path:
     return beside if not os.path.exists(path) and os.path.exists(beside) else Path(path)
 
 
+def weight_files(text: str, folder: Path = Path()) -> list[Path]:
+    """Files of weights, several with commas, as Caffe takes them; a file whose name has a comma is one."""
+    whole = find_file(text, folder)
+    if os.path.exists(whole) or "," not in text:
+        return [whole]
+    return [find_file(path.strip(), folder) for path in text.split(",")]
+
+
 def train_model(param: SolverParameter, folder: Path) -> Model:
     """The net to train. Raises ModelError unless it is named exactly once."""
     sources = [name for name in ("net", "net_param", "train_net", "train_net_param") if param.HasField(name)]

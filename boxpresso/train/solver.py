@@ -146,7 +146,7 @@ class Solver:
             "dtype": dtype, "python_layers": python_layers, "seed": seed,
             "write_below": write_below, "memory_limit": memory_limit,
         }  # fmt: skip
-        files: list[FilePath] = [nets.find_file(path, self.folder) for path in p.weights]
+        files: list[FilePath] = [file for text in p.weights for file in nets.weight_files(text, self.folder)]
         files += [weights] if isinstance(weights, (str, os.PathLike)) else weights
         with self.ranks.first_ahead():
             model = nets.train_model(p, self.folder)

@@ -241,6 +241,10 @@ def test_a_picture_without_graphviz(rankdir, tmp_path, monkeypatch):
     with pytest.raises(BoxpressoError, match="'svgz' needs Graphviz"):
         draw.draw_net(drawn_net(), rankdir, "svgz")
     assert draw.draw_net(drawn_net(), rankdir, "pdf").startswith(b"%PDF")
+    none = draw.draw_net(
+        drawn_net('layer { name: "x" type: "ReLU" include { phase: TRAIN } }'), rankdir, phase=caffe.TEST
+    )
+    assert min(Image.open(io.BytesIO(none)).size) > 0  # of a net without layers
 
 
 def test_places_do_not_overlap():

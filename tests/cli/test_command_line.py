@@ -353,6 +353,9 @@ def test_no_two_pictures_have_one_coco_id(capsys, tiny):
     assert call(capsys, "detect", *tiny, *pictures, "--no-drawing", "--coco", "ids.json")[0] == 0
     ids = [row["image_id"] for row in json.loads(Path("ids.json").read_text())]
     assert ids == ["x/7.png", "y/7.png", "cam1_0007.png", 8]
+    twice = ("0008.png", "x/7.png", "0008.png")
+    assert call(capsys, "detect", *tiny, *twice, "--no-drawing", "--coco", "twice.json")[0] == 0
+    assert [row["image_id"] for row in json.loads(Path("twice.json").read_text())] == [8, 7]
 
 
 def test_real_qr_codes(capsys, tmp_path):

@@ -106,6 +106,24 @@ def test_names_that_nobody_gave():
     assert [x.type for x in parse_net(str(top)).layer] == ["Input", "Power", "Power"]
 
 
+def test_in_place_over_several_bottoms():
+    """The tops are as many of the first bottoms as there are tops; pycaffe's net_spec gives such a layer all of them."""
+    n = NetSpec()
+    n.a = L.Input(shape=dict(dim=[2, 3]))
+    n.b = L.Power(n.a, scale=2)
+    n.scaled = L.Scale(n.b, n.a, axis=0, in_place=True)
+    n.c, n.d = L.Python(n.scaled, n.a, module="m", layer="Both", ntop=2, in_place=True)
+    n.e = L.Power(n.d)
+    made = n.to_proto()
+    assert [(x.name, list(x.bottom), list(x.top)) for x in made.layer[2:]] == [
+        ("scaled", ["b", "a"], ["b"]),
+        ("c", ["b", "a"], ["b", "a"]),
+        ("e", ["a"], ["e"]),
+    ]
+    with pytest.raises(ModelError, match="it has 1 and ntop=2"):
+        L.Python(n.e, ntop=2, in_place=True)
+
+
 def test_deep_nets_need_no_deep_stack():
     top = L.Input(shape=dict(dim=[1]))
     for _ in range(3000):
@@ -157,7 +175,7 @@ def test_delete_and_look():
         (lambda n: L.Convolution(n.data, weight_filler="xavier"), r"weight_filler is a message, a dict of its fields; got 'xavier'"),
         (lambda n: L.ReLU([n.data]), r"is not a bottom; give them one by one"),
         (lambda n: L.ReLU(3), r"3 is not a bottom"),
-        (lambda n: L.ReLU(in_place=True), r"in_place means one top"),
+        (lambda n: L.ReLU(in_place=True), r"in_place means that its tops are its first bottoms"),
         (lambda n: L.ReLU(n.data, top="x"), r"has no field 'top'"),
         (lambda n: L.MyOwn(n.data, alpha=1), r"MyOwn layer: LayerParameter has no field 'alpha'"),
         (lambda n: n.dato, r"no blob 'dato'; did you mean 'data'"),

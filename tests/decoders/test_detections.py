@@ -131,6 +131,14 @@ def test_saving():
     assert [e.text for e in thin.find("object/bndbox")] == ["5", "1", "5", "4"]  # a pixel wide, not -1
 
 
+def test_names_with_blanks_in_voc_results_are_told():
+    """VOC's development kit and numpy.loadtxt split at them."""
+    found = Detections([[0, 0, 9, 9]], [0.5], [1])
+    with pytest.warns(BoxpressoWarning, match="1 pictures have blanks in their names, such as 'my cat'"):
+        files = voc_results(["a", "my cat"], [found, found], {1: "cat"})
+    assert files["comp4_det_test_cat.txt"].count("\n") == 2
+
+
 def test_no_class_of_voc_results_takes_the_place_of_another():
     found = Detections(np.zeros((4, 4)), [0.5, 0.6, 0.7, 0.8], [1, 2, 3, 4])
     files = voc_results(["a"], [found], {1: "crane", 2: "a/b", 3: "a_b", 4: "crane"})

@@ -152,7 +152,16 @@ def test_settings_of_one_call(detector):
         assert rows(wide.batch([picture(), bright], overlap=overlap)[1]) == wanted
     assert counts[0] < counts[2] < counts[1] == 16
     assert len(detector(picture(), classes=["cell"])) == len(detector(picture()))
-    assert len(detector(picture(), classes=["dog", 7])) == 0
+    assert (
+        len(detector(picture(), classes=["cell", 7])) == len(detector(picture())) > len(detector(picture(), classes=7))
+    )
+    for run in (
+        detector,
+        lambda one, **more: detector.batch([one], **more),
+        lambda one, **more: list(detector.each([one], **more)),
+    ):
+        with pytest.raises(BoxpressoError, match="no class is called 'cel'; did you mean 'cell'"):
+            run(picture(), classes="cel")
     flat = parse_net(
         """layer { name: "d" type: "Input" top: "d" input_param { shape { dim: 1 dim: 3 dim: 8 dim: 8 } } }
         layer { name: "f" type: "InnerProduct" bottom: "d" top: "f" inner_product_param { num_output: 4 } }

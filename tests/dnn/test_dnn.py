@@ -353,6 +353,44 @@ def test_files_buffers_and_missing_weights():
             dnn.readNetFromCaffe(proto.read_bytes(), buffer)
 
 
+def test_parameters_are_read_and_set(tmp_path):
+    """The shapes are OpenCV 4.12's."""
+    text = """layer { name: "x" type: "Input" top: "x" input_param { shape { dim: 1 dim: 4 dim: 9 dim: 8 } } }
+        layer { name: "c" type: "Convolution" bottom: "x" top: "c" convolution_param { num_output: 6 kernel_h: 3 kernel_w: 2 group: 2 } }
+        layer { name: "bn" type: "BatchNorm" bottom: "c" top: "bn" }
+        layer { name: "r" type: "PReLU" bottom: "bn" top: "r" prelu_param { channel_shared: true } }
+        layer { name: "f" type: "InnerProduct" bottom: "r" top: "f" inner_product_param { num_output: 5 } }
+        layer { name: "d" type: "Deconvolution" bottom: "r" top: "d" convolution_param { num_output: 3 kernel_size: 4 } }"""
+    made = Net(parse_net(text), device="cpu", seed=1)
+    made.save(tmp_path / "w.caffemodel")
+    net = dnn.readNetFromCaffe(text.encode(), (tmp_path / "w.caffemodel").read_bytes())
+    shapes = {
+        "c": [(6, 2, 3, 2), (6, 1)],
+        "bn": [(6, 1), (6, 1), (1, 1)],
+        "r": [(1, 1)],
+        "f": [(5, 6 * 7 * 7), (1, 5)],
+        "d": [(6, 3, 4, 4), (3, 1)],
+    }
+    for name, each in shapes.items():
+        assert [net.getParam(name, i).shape for i in range(len(each))] == each
+    np.testing.assert_array_equal(net.getParam(1), made.params["c"][0].data)
+    x = np.random.default_rng(0).standard_normal((1, 4, 9, 8)).astype(np.float32)
+    net.setInput(x)
+    before = net.forward("f")
+    net.getParam("f", 1)[...] = 7  # a copy
+    net.setParam(4, 1, np.arange(5.0).reshape(5, 1))
+    np.testing.assert_allclose(net.forward("f"), before + np.arange(5), rtol=1e-5, atol=1e-5)
+    for call, words in {
+        lambda: net.getParam("q"): "has no layer 'q'",
+        lambda: net.getParam("r", 1): "'r' has 1 parameters, and none of number 1",
+        lambda: net.setParam(
+            "c", 1, np.zeros(5)
+        ): r"setParam: parameter 1 of layer 'c' has the shape \(6,\), the array given \(5,\)",
+    }.items():
+        with pytest.raises(BoxpressoError, match=words):
+            call()
+
+
 def scene():
     return np.asarray(Image.open(SHAPES / "scene.png").convert("RGB"))[:, :, ::-1]
 

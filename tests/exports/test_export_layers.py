@@ -10,6 +10,9 @@ from exported import caffe_case, check, net_of, region_case
 from places import TESTS
 from shared import SHARED
 
+from boxpresso import LayerError
+from boxpresso.exports import onnx_model
+
 MISSING = [name for name in ("onnx", "onnxruntime") if find_spec(name) is None]
 pytestmark = pytest.mark.skipif(bool(MISSING), reason=f"{' and '.join(MISSING)} is not installed")
 
@@ -142,12 +145,20 @@ MANY = {  # layers that nothing was recorded of, and settings of others: the lay
     "mask pooling": ('type: "MaskPooling"', [IMAGE, IMAGE[:, :1]]),
     "rnn": ('type: "RNN" recurrent_param { num_output: 5 weight_filler { type: "xavier" } }',
             [IMAGE[0], (np.arange(8)[:, None] % 3 > 0) * np.ones((8, 9), np.float32)]),
+    "lstm of rows": ('type: "Lstm" lstm_param { num_output: 5 weight_filler { type: "xavier" } }', [IMAGE[0, 0]]),
+    "lstm of rows of two sequences": ('type: "Lstm" lstm_param { num_output: 5 batch_size: 2 weight_filler { type: "xavier" } }',
+                                      [IMAGE[0]]),
+    "lstm of rows that begin": ('type: "Lstm" lstm_param { num_output: 5 batch_size: 2 weight_filler { type: "xavier" } }',
+                                [IMAGE[0], np.array([0, 0, 1, 1, 0, 1, 1, 0], np.float32)]),
+    "older lstm of one number": ('type: "Lstm" lstm_param { num_output: 1 weight_filler { type: "xavier" } }', [IMAGE[0]]),
     "older lstm": ('type: "Lstm" lstm_param { num_output: 5 weight_filler { type: "xavier" } }', [IMAGE[0]]),
     "yolo v3": (f'type: "Yolov3DetectionOutput" yolov3_detection_output_param {{ {YOLO} mask_group_num: 1 biases: 20 biases: 30 '
                 "biases: 40 biases: 25 mask: 0 mask: 1 anchors_scale: 8 confidence_threshold: 0.4 }",
                 [2 * RNG.standard_normal((2, 16, 5, 6))]),
     "yolo v2": (f'type: "YoloDetectionOutput" yolo_detection_output_param {{ {YOLO} biases: 1 biases: 2 biases: 3 biases: 1.5 '
                 "confidence_threshold: 0.4 }", [2 * RNG.standard_normal((1, 16, 5, 6))]),
+    "yolo by an overlap of 0": (f'type: "YoloDetectionOutput" yolo_detection_output_param {{ {YOLO} biases: 1 biases: 2 biases: 3 '
+                                'biases: 1.5 confidence_threshold: 0.4 nms_threshold: 0 }', [IMAGE[:1, :, :5, :6].repeat(2, 1)]),
     "yolo without any": (f'type: "YoloDetectionOutput" yolo_detection_output_param {{ {YOLO} biases: 1 biases: 2 biases: 3 '
                          "biases: 1.5 confidence_threshold: 0.99 }", [np.zeros((2, 16, 5, 6))]),
     "cascade": ('type: "DecodeBBox" bbox_reg_param { bbox_mean: 0 bbox_mean: 0 bbox_mean: 0 bbox_mean: 0 bbox_std: 0.1 '
@@ -194,3 +205,10 @@ def test_no_operator_that_a_target_lacks(name, target):
     assert not {node.op_type for node in model.graph.node} & TARGETS[target].lacks
     types = {node.op_type for node in onnx_model(net_of(text, bottoms), opset=19).graph.node}
     assert ("MaxRoiPool" if "regions" in name else "DeformConv") in types
+
+
+def test_maxima_of_rows_and_columns_are_refused_by_name():
+    """They were written as means."""
+    net = net_of("type: 'Pooling' pooling_param { pool: RCM kernel_size: 2 }", [np.zeros((1, 1, 4, 4))])
+    with pytest.raises(LayerError, match=r"'layer': .*the maxima of rows and columns \(pool: RCM\)"):
+        onnx_model(net)

@@ -69,6 +69,65 @@ OTHER_BATCHES = {  # layers whose tops depend on the batch in another way than b
 }
 
 
+def test_a_crop_is_as_large_as_what_it_is_compared_with():
+    """Here by the batch, which a Permute has made an axis of the image."""
+    text = """layer { name: "x" type: "Input" top: "x" input_param { shape { dim: 1 dim: 2 dim: 3 dim: 2 } } }
+        layer { name: "p" type: "Permute" bottom: "x" top: "p" permute_param { order: 2 order: 3 order: 1 order: 0 } }
+        layer { name: "t" type: "Tile" bottom: "p" top: "t" tile_param { axis: 3 tiles: 2 } }
+        layer { name: "c" type: "Crop" bottom: "t" bottom: "p" top: "c" crop_param { axis: 3 offset: 1 } }"""
+    x = np.random.default_rng(0).standard_normal((3, 2, 3, 2)).astype(np.float32)
+    module = to_torch(Net(parse_net(text), device="cpu")).eval()
+    permuted = x.transpose(2, 3, 1, 0)
+    np.testing.assert_array_equal(module(torch.from_numpy(x))["c"].numpy(), np.tile(permuted, 2)[..., 1:4])
+
+
+OTHER_SIZES = [
+    "type: 'Pooling' pooling_param { pool: MAX kernel_size: 3 stride: 2 }",
+    "type: 'Pooling' pooling_param { pool: AVE kernel_h: 3 kernel_w: 2 stride: 2 pad_h: 1 pad_w: 0 }",
+    "type: 'Pooling' pooling_param { pool: AVE kernel_size: 2 stride: 3 pad: 1 avg_include_pad: false }",
+    "type: 'Pooling' pooling_param { pool: MAX kernel_size: 1 stride: 3 round_mode: FLOOR }",
+    "type: 'Pooling' pooling_param { pool: AVE global_pooling: true }",
+    "type: 'ShuffleChannel' shuffle_channel_param { group: 2 }",
+    "type: 'Convolution' convolution_param { num_output: 2 kernel_size: 3 axis: 2 }",
+]
+FOR_ONE_SIZE = [
+    "type: 'Interp' interp_param { height: 3 width: 5 }",
+    "type: 'Reorg' reorg_param { stride: 2 }",
+    "type: 'SPP' spp_param { pyramid_height: 2 }",
+]
+
+
+@pytest.mark.parametrize("text", OTHER_SIZES)
+def test_another_size(text):
+    """A module may be given larger or smaller pictures than the net's."""
+    shape = (1, 2, 3, 11) if "axis" in text else (1, 4, 11, 10)
+    module = to_torch(net_of(text, [np.zeros(shape)])).eval()
+    for size in ((12, 10), (7, 8), (16, 13)):
+        other = (2, 5, 3, size[0]) if "axis" in text else (2, 4, *size)
+        x = np.random.default_rng(0).standard_normal(other).astype(np.float32)
+        net = net_of(text, [x])
+        for key, value in module.state_dict().items():
+            net.params["layer"][int(key.endswith("bias"))].data[...] = value.numpy()
+        close(module(torch.from_numpy(x))["top_0"].detach().numpy(), net.forward(bottom_0=x)["top_0"])
+
+
+@pytest.mark.parametrize("text", FOR_ONE_SIZE)
+def test_a_module_of_one_size_says_so(text):
+    net = net_of(text, [np.zeros((1, 4, 4, 4))])
+    module = to_torch(net).eval()
+    assert module(torch.zeros(3, 4, 4, 4))["top_0"].shape[0] == 3
+    with pytest.raises(ModelError, match=r"the module is for \(batch, 4, 4, 4\) here, got \(1, 4, 6, 8\)"):
+        module(torch.zeros(1, 4, 6, 8))
+
+
+def test_priors_are_of_one_size():
+    net = tiny_ssd.tiny_net()
+    module, x = to_torch(net).eval(), torch.zeros(1, *net.blobs["data"].shape[1:])
+    module(x)
+    with pytest.raises(ModelError, match="PriorBox layer"):
+        module(torch.zeros(1, 3, 64, 96))
+
+
 @pytest.mark.parametrize("text", OTHER_BATCHES)
 def test_another_batch(text):
     net = net_of(text, [np.zeros((2, 2, 3))], tops=OTHER_BATCHES[text])
@@ -159,6 +218,8 @@ def test_a_name_taken_twice_keeps_its_weights(tmp_path):
 
 
 def test_what_a_module_cannot_be():
+    with pytest.raises(LayerError, match=r"the maxima of rows and columns \(pool: RCM\)"):
+        to_torch(net_of("type: 'Pooling' pooling_param { pool: RCM kernel_size: 2 }", [np.zeros((1, 1, 4, 4))]))
     with pytest.raises(ModelError, match=r"name 'a\.\.b': a part before or behind a dot is empty"):
         to_torch(named("a..b"))
     text = (

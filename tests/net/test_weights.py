@@ -407,7 +407,7 @@ def test_batch_norm_of_other_forks(tmp_path):
     for blob, expected in zip(five.blobs, (mean, variance, factor, scale, bias), strict=True):
         np.testing.assert_array_equal(blob.data, expected)
     three = layer("bn", mean * 0, variance * 0, factor * 0, type="BatchNorm")
-    with pytest.raises(ModelError, match=r"scale_bias: true \}"):
+    with pytest.raises(ModelError, match=r"write batch_norm_param \{ scale_bias: true \}"):
         copy_weights(weights, [three])
     nvcaffe[3:] = [np.ones((1, 2, 1, 1), np.float32), np.zeros((1, 2, 1, 1), np.float32)]
     copy_weights(weights_of(tmp_path, ("bn", "BatchNorm", *nvcaffe)), [three])

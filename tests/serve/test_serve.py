@@ -72,6 +72,14 @@ def test_a_picture_as_the_body_and_as_a_file_of_a_form(server):
     assert answered(post(server, large, "application/octet-stream"))[0][2:] == tuple(40 * v for v in wanted[0][2:])
 
 
+def test_head_is_gets_answer_without_its_body(server):
+    """As RFC 9110 has it; monitors and load balancers ask so."""
+    for path in ("", "health", "api/model", "v2/health/live", "static/nothing", "api/detect"):
+        got, head = get(server, path), httpx.head(f"{server.url}{path}", **LOCAL)
+        assert (head.status_code, head.content) == (got.status_code, b"")
+        assert {**head.headers, "date": ""} == {**got.headers, "date": ""}
+
+
 def test_score_and_labels(server):
     data = png(cells())
     every = Detector(wide_net(), threshold=0.0, labels=NAMES)(cells())

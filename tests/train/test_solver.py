@@ -239,6 +239,19 @@ def test_names_that_no_file_can_have_are_refused(name, tmp_path):
         solver.net.save("/")
 
 
+def test_weights_of_several_files_are_joined_by_commas(tmp_path):
+    """As in Caffe, whose LoadNetWeights splits each `weights`; the later file counts. A name with a comma is one file."""
+    net = small(device="cpu").net
+    names = ("a.caffemodel", "b.caffemodel", "c,d.caffemodel")
+    for number, name in enumerate(names):
+        net.params["fc"][0].data[...] = number + 1
+        net.save(tmp_path / name)
+    for text, wanted in {" a.caffemodel, b.caffemodel": 2, "b.caffemodel,a.caffemodel": 1, names[2]: 3}.items():
+        proto = tmp_path / "solver.prototxt"
+        proto.write_text(f'{small(device="cpu").param}\nweights: "{text}"')
+        assert (np.asarray(Solver(proto, device="cpu", log=lambda line: None).net.params["fc"][0].data) == wanted).all()
+
+
 def test_test_nets_share_the_weights():
     more = """test_iter: 3 test_interval: 4 test_compute_loss: true
     test_net_param { layer { name: "d" type: "Input" top: "x" top: "y" input_param { shape { dim: 4 dim: 3 } shape { dim: 4 dim: 2 } } }

@@ -81,6 +81,7 @@ def embed(g: OnnxGraph, w: Work) -> str:
 @lowering("Pooling")
 def pooling(g: OnnxGraph, w: Work) -> list[str]:
     layer, x = w.layer, w.bottoms[0]
+    w.need(layer.method != "RCM", "the maxima of rows and columns (pool: RCM)")
     if layer.method == "STOCHASTIC":
         return [stochastic(g, w)]
     if layer.whole and len(w.step.outputs) == 1:

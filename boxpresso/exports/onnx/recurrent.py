@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import prod
 from typing import Any
 
 import numpy as np
 
+from ..operations import Shape
 from .graph import OnnxGraph, Work, lowering
 
 
 @lowering("LSTM")
 def lstm(g: OnnxGraph, w: Work) -> list[str]:
     layer = w.layer
+    if layer.joined:
+        w = parted(g, w)
     if layer.older and len(w.bottoms) == 1:  # every sequence begins at its first step
-        return [whole_lstm(g, w)]
+        y = whole_lstm(g, w)
+        return [g.reshape(y, w.top_shapes[0]) if layer.joined else y]
     states = first_states(g, w, 2)
 
     def step(pre: str, keeps: str) -> str:
@@ -22,7 +27,18 @@ def lstm(g: OnnxGraph, w: Work) -> list[str]:
         states[0], states[1] = cell(g, pre, states[1], layer.size)
         return states[0]
 
-    return [over_time(g, w, states, step), *[g.unsqueeze(state, 0) for state in states[: len(w.step.outputs) - 1]]]
+    y = over_time(g, w, states, step)
+    y = g.reshape(y, w.top_shapes[0]) if layer.joined else y
+    return [y, *[g.unsqueeze(state, 0) for state in states[: len(w.step.outputs) - 1]]]
+
+
+def parted(g: OnnxGraph, w: Work) -> Work:
+    """The same with time steps and sequences, which bottoms have in one axis, as two."""
+    w.need(not w.lead, "the number of its time steps, axis 0, must be known")
+    (rows, *inner), count = w.bottom_shapes[0], int(w.layer.param.lstm_param.batch_size)
+    shapes: list[Shape] = [(rows // count, count, prod(inner)), (rows // count, count)][: len(w.bottoms)]
+    bottoms = [g.reshape(x, shape) for x, shape in zip(w.bottoms, shapes)]
+    return replace(w, bottoms=bottoms, bottom_shapes=shapes)
 
 
 def whole_lstm(g: OnnxGraph, w: Work) -> str:

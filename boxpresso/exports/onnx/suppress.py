@@ -64,6 +64,8 @@ def suppressed(
     elif g.target.reached and not reached:
         least = np.nextafter(least, np.float32(np.inf))
     over = np.clip(least, np.finfo(np.float32).tiny if g.target.reached else 0, 1)
+    if reached and threshold <= 0:  # by which all others overlap the best one
+        limit = min(limit, 1) if limit >= 0 else 1
     most = g.ints(ALL if limit < 0 else limit)
     return g.op("NonMaxSuppression", boxes, scores, most, g.const(np.array([over])), g.const(np.array([least_score])))
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .table import Run, Work, factory, import_torch, sized
+from .table import Run, Work, factory, import_torch
 
 
 @factory("Convolution", "DepthwiseConvolution")
@@ -31,17 +31,27 @@ def windows(w: Work, name: str, more: dict[str, object]) -> Run:
         "dilation": list(layer.dilation),
         "groups": layer.group,
     }
-    axis, bottoms, tops = layer.channel_axis, w.bottom_shapes, w.top_shapes
+    axis = layer.channel_axis
 
     def run(p: Any, *xs: Any) -> Any:
         result = []
-        for x, before, after in zip(xs, bottoms, tops):
-            flat = x if axis == 1 else x.reshape(-1, *before[axis:])
+        for x in xs:
+            flat = x if axis == 1 else x.reshape(-1, *x.shape[axis:])
             y = function(flat, p.weight, getattr(p, "bias", None), **how, **more)
-            result.append(y if axis == 1 else y.reshape(sized(x, before, after)))
+            result.append(y if axis == 1 else y.reshape(*x.shape[:axis], *y.shape[1:]))
         return result
 
     return run
+
+
+@factory("CrossCorrelation")
+def cross_correlation(w: Work) -> Run:
+    layer, shape = w.layer, w.layer.weights_shape()
+    w.need(layer.channel_axis == 1 and 1 <= len(shape) - 2 <= 3, "torch has it over 1 to 3 axes behind the channels")
+    function = getattr(import_torch().nn.functional, f"conv{len(shape) - 2}d")
+    where = list(layer.stride), list(layer.pad), list(layer.dilation), layer.group
+    bias = w.keys[1] if layer.bias_term else ""
+    return lambda p, x, target: function(x, target.reshape(shape), getattr(p, bias) if bias else None, *where)
 
 
 @factory("InnerProduct")
@@ -76,20 +86,27 @@ def pooling(w: Work) -> Run:
     torch, layer = import_torch(), w.layer
     functional = torch.nn.functional
     kernel, stride, pad = (list(v) for v in (layer.kernel, layer.stride, layer.pad))
-    out, method, two = list(w.top_shapes[0][2:]), layer.method, len(w.step.outputs) > 1
+    method, two = layer.method, len(w.step.outputs) > 1
+    w.need(method != "RCM", "the maxima of rows and columns (pool: RCM)")
     if layer.whole and not two and method != "STOCHASTIC":
         return lambda p, x: x.amax((2, 3), keepdim=True) if method == "MAX" else x.mean((2, 3), keepdim=True)
     w.need(not layer.dilated or method == "MAX", "a mean over dilated windows")
-    (height, width), apart = w.bottom_shapes[0][2:], list(layer.dilation)
-    ends = [
-        max(0, (n - 1) * s + (k - 1) * d + 1 - b - size)
-        for n, s, k, d, b, size in zip(out, stride, kernel, apart, pad, w.bottom_shapes[0][2:])
-    ]
-    sides = [pad[1], ends[1], pad[0], ends[0]]
-    with np.errstate(divide="ignore"):  # of a window beyond the border
-        shares = (1.0 / np.outer(*counts(w)).astype(np.float32)).tolist()
+    w.fixed = bool(layer.whole)
+    apart = list(layer.dilation)
+    reaches = [(k - 1) * d + 1 for k, d in zip(kernel, apart)]
+
+    def places_of(size: list[int]) -> list[int]:
+        return [layer.windows(*axis) for axis in zip(size, reaches, stride, pad)]
+
+    def shares(size: list[int]) -> Any:
+        with np.errstate(divide="ignore"):  # of a window beyond the border
+            return (1.0 / np.outer(*counts(layer, size, places_of(size))).astype(np.float32)).tolist()
 
     def run(p: Any, x: Any) -> Any:
+        size = height, width = [int(n) for n in x.shape[2:]]
+        sides = [pad[1], 0, pad[0], 0]
+        for i, (n, s, reach, b) in enumerate(zip(places_of(size), stride, reaches, pad)):
+            sides[3 - 2 * i] = max(0, (n - 1) * s + reach - b - size[i])
         if method == "MAX":
             padded = functional.pad(x, sides, value=-3.4028234663852886e38) if any(sides) else x
             if not two:
@@ -103,18 +120,17 @@ def pooling(w: Work) -> Run:
         padded = functional.pad(x, sides) if any(sides) else x
         sums = functional.avg_pool2d(padded, kernel, stride, divisor_override=1)
         if method == "AVE":
-            return sums * sums.new_tensor(shares)
+            return sums * sums.new_tensor(shares(size))
         squares = functional.avg_pool2d(padded * padded, kernel, stride, divisor_override=1)
         return squares / sums.where(sums != 0, sums + 1)
 
     return run
 
 
-def counts(w: Work) -> list[np.ndarray]:
-    """How many rows, and columns, Caffe counts in each window."""
-    layer, result = w.layer, []
-    sizes = zip(w.bottom_shapes[0][2:], w.top_shapes[0][2:], layer.kernel, layer.stride, layer.pad)
-    for size, out, kernel, stride, pad in sizes:
+def counts(layer: Any, sizes: list[int], outs: list[int]) -> list[np.ndarray]:
+    """How many rows, and columns, Caffe counts in each window of a Pooling; sizes, outs: of the image and the top."""
+    result = []
+    for size, out, kernel, stride, pad in zip(sizes, outs, layer.kernel, layer.stride, layer.pad):
         start = np.arange(out) * stride - pad
         stop = np.minimum(start + kernel, size + (0 if layer.inside else pad))
         result.append(stop - (np.maximum(start, 0) if layer.inside else start))
@@ -124,7 +140,7 @@ def counts(w: Work) -> list[np.ndarray]:
 @factory("SPP")
 def spp(w: Work) -> Run:
     torch = import_torch()
-    functional = torch.nn.functional
+    functional, w.fixed = torch.nn.functional, True
     size, levels, average = w.bottom_shapes[0][2:], w.layer.height, bool(w.layer.average)
     plans = []
     for level in range(levels):
@@ -157,7 +173,7 @@ def im2col(w: Work) -> Run:
     how = dict(
         zip(("kernel_size", "dilation", "padding", "stride"), (layer.kernel, layer.dilation, layer.pad, layer.stride))
     )
-    shape = w.top_shapes[0]
+    shape, w.fixed = w.top_shapes[0], True
     return lambda p, x: functional.unfold(x, **how).reshape(x.shape[0], *shape[1:])
 
 
@@ -167,7 +183,9 @@ def recurrent(w: Work) -> Run:
     torch, layer = import_torch(), w.layer
     size, states, exposed, static = layer.size, layer.states, layer.exposed, layer.static
     alone = w.step.type == "LSTM" and layer.older and len(w.bottom_shapes) == 1
-    steps, depth = w.bottom_shapes[0][0], prod(w.bottom_shapes[0][2:])
+    joined = w.step.type == "LSTM" and layer.joined  # time steps and sequences in one axis
+    sequences = int(layer.param.lstm_param.batch_size) if joined else 1
+    steps, depth = w.bottom_shapes[0][0] // sequences, prod(w.bottom_shapes[0][1 if joined else 2 :])
 
     def cell(p: Any, pre: Any, hidden: Any, state: Any) -> Any:
         taken, forget, shown, written = pre.split(size, -1)
@@ -175,7 +193,9 @@ def recurrent(w: Work) -> Run:
         return shown.sigmoid() * state.tanh(), state
 
     def run(p: Any, x: Any, *rest: Any) -> Any:
-        count = x.shape[1]
+        count = sequences if joined else x.shape[1]
+        if joined and rest:
+            rest = (rest[0].reshape(steps, count),)
         first = [s[0] for s in rest[len(rest) - exposed :]] if exposed else [x.new_zeros(count, size)] * states
         cont = (
             (torch.arange(steps, device=x.device) > 0).to(x.dtype)[:, None].expand(steps, count) if alone else rest[0]
@@ -196,6 +216,7 @@ def recurrent(w: Work) -> Run:
         series = torch.stack(results)
         if states == 1:
             series = (series @ p.weight_out.t() + p.bias_out).tanh()
+        series = series.flatten(0, 1) if joined else series
         return [series, *[s[None] for s in (hidden, state)[:exposed]]]
 
     return run

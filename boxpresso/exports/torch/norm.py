@@ -53,6 +53,12 @@ def bn(w: Work) -> Run:
     return run
 
 
+@factory("ChannelNorm")
+def channel_norm(w: Work) -> Run:
+    norm = import_torch().linalg.vector_norm  # whose gradient at 0 is 0
+    return lambda p, x: norm(x, dim=1, keepdim=True)
+
+
 @factory("Scale")
 def scale(w: Work) -> Run:
     param, axes = w.layer.param.scale_param, len(w.bottom_shapes[0])

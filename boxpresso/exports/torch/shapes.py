@@ -56,14 +56,14 @@ def slice_(w: Work) -> Run:
 
 @factory("Crop", "AutoCrop")
 def crop(w: Work) -> Run:
-    param, window = w.layer.param.crop_param, w.top_shapes[0]
-    axis = int(param.axis) % len(window)
+    param, axes = w.layer.param.crop_param, len(w.top_shapes[0])
+    axis = int(param.axis) % axes
     offsets = [int(v) for v in param.offset] or [0]
-    offsets = offsets * (len(window) - axis) if len(offsets) == 1 else offsets
+    offsets = offsets * (axes - axis) if len(offsets) == 1 else offsets
 
     def run(p: Any, x: Any, like: Any) -> Any:
-        for k, offset in zip(range(axis, len(window)), offsets):
-            x = x.narrow(k, offset, window[k])
+        for k, offset in zip(range(axis, axes), offsets):
+            x = x.narrow(k, offset, like.shape[k])
         return x
 
     return run
@@ -87,7 +87,7 @@ def reverse(w: Work) -> Run:
 def reorg(w: Work) -> Run:
     param, (_, channels, height, width) = w.layer.param.reorg_param, w.bottom_shapes[0]
     s, back, shape = int(param.stride), bool(param.reverse), w.top_shapes[0]
-    few = channels // s**2
+    few, w.fixed = channels // s**2, True
 
     def run(p: Any, x: Any) -> Any:
         if back:
@@ -108,8 +108,8 @@ def tiling(w: Work) -> Run:
 
 @factory("ShuffleChannel")
 def shuffle_channel(w: Work) -> Run:
-    group, shape = int(w.layer.param.shuffle_channel_param.group), w.bottom_shapes[0]
-    return lambda p, x: x.reshape(-1, group, shape[1] // group, prod(shape[2:])).transpose(1, 2).reshape(-1, *shape[1:])
+    group = int(w.layer.param.shuffle_channel_param.group)
+    return lambda p, x: x.unflatten(1, (group, -1)).transpose(1, 2).flatten(1, 2)
 
 
 @factory("Reduction")
@@ -163,7 +163,7 @@ def upsample(w: Work) -> Run:
     if not w.layer.unpools:
         down, across = (int(s) for s in w.layer.scale)
         return lambda p, x: x.repeat_interleave(down, 2).repeat_interleave(across, 3)
-    area = height * width
+    area, w.fixed = height * width, True
 
     def run(p: Any, x: Any, mask: Any) -> Any:
         values, places = x.flatten(2), mask.flatten(2)
@@ -180,6 +180,7 @@ def upsample(w: Work) -> Run:
 def interp(w: Work) -> Run:
     from ..onnx.shapes import between
 
+    w.fixed = True
     height, width, inner_height, inner_width, cut, out_height, out_width = w.layer.sizes
     rows, columns = between(height, inner_height, cut, out_height), between(width, inner_width, cut, out_width).T
     return matrices(rows, columns)
@@ -189,6 +190,7 @@ def interp(w: Work) -> Run:
 def mask_resize(w: Work) -> Run:
     from ..onnx.regions import resizing
 
+    w.fixed = True
     (height, width), (out_height, out_width) = w.bottom_shapes[0][2:], w.layer.pooled
     return matrices(resizing(height, out_height), resizing(width, out_width).T)
 

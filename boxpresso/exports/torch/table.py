@@ -16,12 +16,14 @@ Run = Callable[..., Any]  # (parameters, *bottoms) -> a top, or a list of tops
 
 @dataclass
 class Work(OfOperation):
-    """What a function of the table is given: its step, the shapes on both sides, and the names of the parameters."""
+    """What a function of the table is given: its step, the shapes on both sides, and the names of the parameters. It sets
+    `fixed` where what it returns is for bottoms of these shapes alone, but for the batch."""
 
     step: Operation
     bottom_shapes: list[Shape]
     top_shapes: list[Shape]
     keys: list[str]
+    fixed: bool = False
 
     refusal: ClassVar[str] = "cannot be a torch module"
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Sequence
 from math import isqrt, prod
 from pathlib import Path
+from typing import Any
 
 from ...device import AnyArray, Device, Kernels
 from ...device.kernel import Kernel, StructValue
@@ -14,6 +16,7 @@ PIECE = 4096  # elements that one block copies where they are contiguous
 TILE = 512, 16  # what one block of the CPU turns at a time: along the target's fast axis, along the source's
 SECTOR = 8  # numbers of float that a GPU reads and writes together
 ENOUGH = 1024  # blocks that a GPU is to have
+KEPT = 2**12  # shapes and steps whose plans the CPU keeps
 PAST = 2**24  # bytes of a result from which on it is written past the caches
 
 
@@ -34,15 +37,15 @@ def copy(
     """
     if prod(shape):
         key = (
-            "strided",
             tuple(shape),
             tuple(source_steps),
             tuple(target_steps),
             prod(shape) * target.dtype.itemsize > PAST,
         )
-        if key not in device.memo:
-            device.memo[key] = _plan(device, *key[1:])
-        kernel, blocks, plan = device.memo[key]
+        plans: OrderedDict[Any, Any] = device.memo.setdefault("strided", OrderedDict())
+        kernel, blocks, plan = plans[key] = plans.pop(key, None) or _plan(device, *key)  # the latest is the last
+        if device.kind == "cpu" and len(plans) > KEPT:  # captured graphs of a GPU read their tables
+            plans.popitem(last=False)
         args = (blocks, source, target, source_at, target_at, *plan)
         device.launch(kernel, kernel.real(args), args)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import dropwhile
 from math import prod
 
 import numpy as np
@@ -83,7 +84,8 @@ class LSTM(Recurrent, type="LSTM", param=("lstm_param", "recurrent_param"), bott
 
     @classmethod
     def parameter_names(cls, shapes: Sequence[Sequence[int]]) -> Sequence[str]:
-        older = len(shapes) == 3 and sum(size > 1 for size in shapes[1]) > 1  # lstm_param's order
+        second = list(dropwhile(lambda size: size == 1, shapes[1])) if len(shapes) == 3 else []
+        older = len(second) > 1  # lstm_param's order
         return ("weight_x", "weight_h", "bias") if older else super().parameter_names(shapes)
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:

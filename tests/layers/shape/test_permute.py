@@ -10,7 +10,7 @@ import pytest
 from harness import Rig, check_gradient
 from shared import golden
 
-from boxpresso.device import strides
+from boxpresso.device import open_device, strides
 from boxpresso.layers.core import strided
 from boxpresso.layers.core.strided import merged
 from boxpresso.proto.errors import LayerError
@@ -122,3 +122,19 @@ def test_axes_that_stay_together_are_one():
     to = strides((2, 38, 38, 84))
     axes = list(zip(shape, strides(shape), (to[0], to[3], to[1], to[2]), strict=True))
     assert merged(axes) == [(2, 84 * 1444, 84 * 1444), (1444, 1, 84), (84, 1444, 1)]
+
+
+def test_plans_of_many_shapes_do_not_pile_up(monkeypatch):
+    """A process that sees ever new sizes keeps a few plans, and those of the sizes that come again."""
+    monkeypatch.setattr(strided, "KEPT", 8)
+    cpu, made = open_device("cpu"), []
+    plan = strided._plan
+    monkeypatch.setattr(strided, "_plan", lambda *args: made.append(args[1]) or plan(*args))
+    cpu.memo.pop("strided", None)
+    for size in range(2, 40):
+        for shape in ((7, 3), (size, 5)):
+            x, y = np.arange(float(shape[0] * shape[1])), np.zeros(shape[0] * shape[1])
+            strided.copy(cpu, shape, x, (1, shape[0]), y, (shape[1], 1))
+            np.testing.assert_array_equal(y.reshape(shape), x.reshape(shape[::-1]).T)
+    assert len(cpu.memo["strided"]) == 8
+    assert made.count((7, 3)) == 1
