@@ -14,7 +14,7 @@ KERNEL gelu_forward(int n, const Real* bottom, Real* top, Real coeff) {
 KERNEL gelu_backward(int n, const Real* bottom, const Real* top_diff, Real* bottom_diff, Real coeff) {
   GRID_LOOP(i, n) {
     const Real x = bottom[i], t = tanh(Real(A) * (x + Real(B) * x * x * x));
-    const Real slope = (1 - t * t) * Real(A) * (1 + 3 * Real(B) * x * x);
+    const Real slope = t * t < 1 ? (1 - t * t) * Real(A) * (1 + 3 * Real(B) * x * x) : Real(0);  // x * x may be infinite
     bottom_diff[i] = top_diff[i] * coeff * Real(0.5) * (1 + t + x * slope);
   }
 }

@@ -91,6 +91,9 @@ def test_edges(device):
     rig = Rig('type: "Clip" clip_param { min: -1 max: 1 }', [np.array([-2, -1, 0, 1, 2, np.nan])], device=device)
     np.testing.assert_array_equal(rig.forward()[0], [-1, -1, 0, 1, 1, np.nan])
     np.testing.assert_array_equal(rig.backward([np.ones(6)])[0], [0, 1, 1, 1, 0, 0])
+    rig = Rig('type: "GELU"', [np.array([1e20, -1e20])], device=device)  # whose squares are infinite in float32
+    np.testing.assert_array_equal(rig.forward()[0], [np.float32(1e20), 0])
+    np.testing.assert_array_equal(rig.backward([np.ones(2)])[0], [1, 0])
 
 
 @pytest.mark.parametrize(
