@@ -133,9 +133,9 @@ def test_saving():
 
 def test_names_with_blanks_in_voc_results_are_told():
     """VOC's development kit and numpy.loadtxt split at them."""
-    found = Detections([[0, 0, 9, 9]], [0.5], [1])
+    one = Detections([[0, 0, 9, 9]], [0.5], [1])
     with pytest.warns(BoxpressoWarning, match="1 pictures have blanks in their names, such as 'my cat'"):
-        files = voc_results(["a", "my cat"], [found, found], {1: "cat"})
+        files = voc_results(["a", "my cat"], [one, one], {1: "cat"})
     assert files["comp4_det_test_cat.txt"].count("\n") == 2
 
 

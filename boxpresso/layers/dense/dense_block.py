@@ -127,15 +127,15 @@ class DenseBlock(Layer, type="DenseBlock", param="denseblock_param", bottoms=1, 
         images, height, width = self.sizes
         return self.kernels.struct("Block", images=images, whole=whole, channels=channels, height=height, width=width)
 
-    def some(self, array: AnyArray, start: int, *shape: int) -> AnyArray:
-        """A part of an array, in a shape."""
+    def window(self, array: AnyArray, start: int, *shape: int) -> AnyArray:
+        """A part of an array, from its element `start` on, in a shape."""
         part: AnyArray = self.device.part(array, start, shape)
         return part
 
     def moments_of(self, t: int, second: int, channels: int) -> list[AnyArray]:
         """Room for the mean and the variance of each channel that transition t normalises, first or second."""
         wide = self.moments[0].shape[2]
-        return [self.some(array, (2 * t + second) * wide, channels) for array in self.moments]
+        return [self.window(array, (2 * t + second) * wide, channels) for array in self.moments]
 
     def statistics(self, t: int, second: int, x: AnyArray, whole: int, channels: int) -> list[AnyArray]:
         """The mean and the variance of each channel of `x`, or at TEST the recorded ones."""
@@ -152,7 +152,7 @@ class DenseBlock(Layer, type="DenseBlock", param="denseblock_param", bottoms=1, 
     def normal(self, t: int, second: int, x: AnyArray, whole: int, channels: int, own: Sequence[AnyArray]) -> AnyArray:
         """What a transition convolves: normalised, scaled, above 0."""
         images, height, width = self.sizes
-        to = self.some(self.room("normal"), 0, images, channels, height, width)
+        to = self.window(self.room("normal"), 0, images, channels, height, width)
         scale, bias = (self.blobs[(5 * second + i) * self.count + t].data for i in (1, 2))
         self.kernels.block_normal(
             images * channels * self.pixels, x, *own, scale, bias, to, self.block(whole, channels)
@@ -163,7 +163,7 @@ class DenseBlock(Layer, type="DenseBlock", param="denseblock_param", bottoms=1, 
         """The maps of the filters of one pixel of transition t."""
         images, height, width = self.sizes
         few = 4 * self.growth
-        return self.some(self.few, t * images * few * self.pixels, images, few, height, width)
+        return self.window(self.few, t * images * few * self.pixels, images, few, height, width)
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         images, y, few, pixels = self.sizes[0], top[0].data, 4 * self.growth, self.pixels
@@ -174,21 +174,21 @@ class DenseBlock(Layer, type="DenseBlock", param="denseblock_param", bottoms=1, 
             if self.how.use_BC:
                 made = self.few_of(t)
                 for n in range(images):
-                    of = self.some(x, n * channels * pixels, channels, pixels)
-                    to = self.some(made, n * few * pixels, few, pixels)
+                    of = self.window(x, n * channels * pixels, channels, pixels)
+                    to = self.window(made, n * few * pixels, few, pixels)
                     self.gemm(False, False, few, pixels, channels, 1, self.blobs[5 * self.count + t].data, of, 0, to)
                 x = self.normal(t, 1, made, few, few, self.statistics(t, 1, made, few, few))
             inputs = few if self.how.use_BC else channels
             for n in range(images):
                 columns = self.columns(x, n, inputs)
-                to = self.some(y, (n * self.whole + channels) * pixels, self.growth, pixels)
+                to = self.window(y, (n * self.whole + channels) * pixels, self.growth, pixels)
                 self.gemm(False, False, self.growth, pixels, 9 * inputs, 1, self.blobs[t].data, columns, 0, to)
         self.remember(top[0])
 
     def columns(self, x: AnyArray, n: int, inputs: int) -> AnyArray:
         """The columns of image n."""
-        of = self.some(x, n * inputs * self.pixels, inputs, self.pixels)
-        to = self.some(self.room("columns"), 0, 9 * inputs, self.pixels)
+        of = self.window(x, n * inputs * self.pixels, inputs, self.pixels)
+        to = self.window(self.room("columns"), 0, 9 * inputs, self.pixels)
         self.kernels.block_columns(9 * inputs * self.pixels, of, to, *self.sizes[1:])
         return to
 
@@ -221,30 +221,30 @@ class DenseBlock(Layer, type="DenseBlock", param="denseblock_param", bottoms=1, 
             bottleneck, inputs = self.how.use_BC, few if self.how.use_BC else channels
             source, whole = (self.few_of(t), few) if bottleneck else (y, self.whole)
             x = self.normal(t, int(bottleneck), source, whole, inputs, self.moments_of(t, int(bottleneck), inputs))
-            diff = self.some(self.room("normal diff"), 0, images, inputs, height, width)
+            diff = self.window(self.room("normal diff"), 0, images, inputs, height, width)
             for n in range(images):
-                after = self.some(flow, (n * self.whole + channels) * pixels, self.growth, pixels)
+                after = self.window(flow, (n * self.whole + channels) * pixels, self.growth, pixels)
                 columns = self.columns(x, n, inputs)
                 if self.param_propagate_down[t]:
                     weight_diff = self.blobs[t].diff
                     self.gemm(False, True, self.growth, 9 * inputs, pixels, 1, after, columns, 1, weight_diff)
                 self.gemm(True, False, 9 * inputs, pixels, self.growth, 1, self.blobs[t].data, after, 0, columns)
-                to = self.some(diff, n * inputs * pixels, inputs, pixels)
+                to = self.window(diff, n * inputs * pixels, inputs, pixels)
                 self.kernels.block_columns_diff(inputs * pixels, columns, to, height, width)
             if not bottleneck:
                 self.normal_diffs(t, 0, y, self.whole, channels, x, diff, flow)
                 continue
-            few_diff = self.some(self.room("few diff"), 0, images, few, height, width)
+            few_diff = self.window(self.room("few diff"), 0, images, few, height, width)
             few_diff.fill(0)
             self.normal_diffs(t, 1, source, few, few, x, diff, few_diff)
             x = self.normal(t, 0, y, self.whole, channels, self.moments_of(t, 0, channels))
-            diff, index = self.some(self.room("normal diff"), 0, images, channels, height, width), 5 * self.count + t
+            diff, index = self.window(self.room("normal diff"), 0, images, channels, height, width), 5 * self.count + t
             for n in range(images):
-                after = self.some(few_diff, n * few * pixels, few, pixels)
-                of = self.some(x, n * channels * pixels, channels, pixels)
+                after = self.window(few_diff, n * few * pixels, few, pixels)
+                of = self.window(x, n * channels * pixels, channels, pixels)
                 if self.param_propagate_down[index]:
                     self.gemm(False, True, few, channels, pixels, 1, after, of, 1, self.blobs[index].diff)
-                to = self.some(diff, n * channels * pixels, channels, pixels)
+                to = self.window(diff, n * channels * pixels, channels, pixels)
                 self.gemm(True, False, channels, pixels, few, 1, self.blobs[index].data, after, 0, to)
             self.normal_diffs(t, 0, y, self.whole, channels, x, diff, flow)
         if propagate_down[0]:

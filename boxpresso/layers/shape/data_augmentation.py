@@ -279,13 +279,13 @@ class DataAugmentation(
         number = float(np.asarray(self.blobs[0].data).reshape(-1)[0]) + 1
         self.blobs[0].data[...] = number
         if len(bottom) > 1:
-            given = np.array(bottom[1].data, np.float64).reshape(images, len(NAMES))
+            coefficients = np.array(bottom[1].data, np.float64).reshape(images, len(NAMES))
         else:
-            given = self.drawn(number) if self.crops else np.zeros((images, len(NAMES)))
+            coefficients = self.drawn(number) if self.crops else np.zeros((images, len(NAMES)))
         for blob in top[1:]:
-            blob.data[...] = given.reshape(blob.shape)
+            blob.data[...] = coefficients.reshape(blob.shape)
         if self.crops:
-            self.transform(bottom[0], top[0], given)
+            self.transform(bottom[0], top[0], coefficients)
         else:
             top[0].data[...] = bottom[0].data
         size = self.size[0] * self.size[1]
@@ -309,10 +309,10 @@ class DataAugmentation(
         values = np.array([[row[name] for name in NAMES] for row in rows]).reshape(len(rows), len(NAMES))
         return np.where(IN_LOGARITHMS, log(np.where(IN_LOGARITHMS, values, 1)), values)
 
-    def transform(self, bottom: Blob, top: Blob, given: np.ndarray) -> None:
+    def transform(self, bottom: Blob, top: Blob, coefficients: np.ndarray) -> None:
         """The crops, with these coefficients."""
         p, (images, channels, height, width) = self.param.augmentation_param, self.shape
-        values = np.where(IN_LOGARITHMS, exp(np.where(IN_LOGARITHMS, given, 0)), given)
+        values = np.where(IN_LOGARITHMS, exp(np.where(IN_LOGARITHMS, coefficients, 0)), coefficients)
         plain = np.array([PLAIN[name] for name in NAMES])
         values = np.where(abs(values - plain) < 1e-3, plain, values)
         rows = [dict(zip(NAMES, row)) for row in values.tolist()]

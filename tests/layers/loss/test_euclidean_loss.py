@@ -44,11 +44,11 @@ def test_refused(bottoms, message):
 def test_rooms_have_the_corners_of_their_type(device):
     rig = Rig(HEATMAP, [ROOMS, TRUE_ROOMS, TYPES], device=device, dtype=np.float64)
     off = (ROOMS - TRUE_ROOMS) * np.where(TRUE_ROOMS <= 0.01, 0.2, 1)
-    kept = np.zeros_like(off)
+    wanted = np.zeros_like(off)
     for n, (first, last) in enumerate([(0, 8), (46, 48), (24, 28)]):  # box rooms have 8 corners, the last type 2
-        kept[n, first:last] = off[n, first:last]
-    np.testing.assert_allclose(rig.forward()[0], (kept**2).mean(), rtol=1e-7)
-    np.testing.assert_allclose(rig.backward([np.array(0.5)], [True, False, False])[0], 0.5 * kept, rtol=1e-7)
+        wanted[n, first:last] = off[n, first:last]
+    np.testing.assert_allclose(rig.forward()[0], (wanted**2).mean(), rtol=1e-7)
+    np.testing.assert_allclose(rig.backward([np.array(0.5)], [True, False, False])[0], 0.5 * wanted, rtol=1e-7)
     unknown = Rig(HEATMAP, [ROOMS, TRUE_ROOMS, TYPES + 20], device=device, dtype=np.float64)
     assert not unknown.forward()[0].any()
 
