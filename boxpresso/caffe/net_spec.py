@@ -147,8 +147,8 @@ class NetSpec(SpecNet):
 
 
 def assign_proto(proto: Any, name: str, val: Any) -> None:
-    """proto.name = val, where a list fills a repeated field, one value makes a list of one, and a dict fills a message. True is 1
-    for a number or an enum, as protobuf took it until its fourth version."""
+    """proto.name = val, where a list fills a repeated field, one value makes a list of one, and a dict fills a message.
+    True is 1 for a number or an enum, as protobuf took it until its fourth version."""
     field, about = getattr(proto, name), proto.DESCRIPTOR.fields_by_name[name]
 
     def plain(value: Any) -> Any:

@@ -7,7 +7,7 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Container, Mapping, Sequence
-from dataclasses import dataclass
+from functools import partial
 from typing import Any, Union
 
 import numpy as np
@@ -150,14 +150,30 @@ def buffered_weights(data: bytes) -> Weights:
     return Weights("the buffer of the weights", name, layers)
 
 
-@dataclass
 class LayerInfo:
-    """What getLayer tells: name, type, and the weights as arrays."""
+    """What getLayer tells: name, type, and the weights as arrays. New ones are given to `blobs` as a whole, as scripts do that
+    colour pictures: `net.getLayer(number).blobs = [array]`; without its last one a layer has no bias."""
 
-    name: str
-    type: str
-    blobs: list[Numpy]
-    preferableTarget: int = DNN_TARGET_CPU
+    def __init__(
+        self, name: str, type: str, blobs: list[Numpy], preferableTarget: int = DNN_TARGET_CPU,
+        write: Callable[[Sequence[Any]], list[Numpy]] | None = None,
+    ) -> None:  # fmt: skip
+        self.name, self.type, self.preferableTarget = name, type, preferableTarget
+        self._blobs, self._write = blobs, write
+
+    @property
+    def blobs(self) -> list[Numpy]:
+        """Copies of the weights."""
+        return self._blobs
+
+    @blobs.setter
+    def blobs(self, values: Sequence[Any]) -> None:
+        if self._write is None:
+            raise BoxpressoError(f"getLayer: the layer {self.name!r} has no weights to set")
+        self._blobs = self._write(values)
+
+    def __repr__(self) -> str:
+        return f"LayerInfo({self.name!r}, {self.type!r}, {len(self._blobs)} blobs)"
 
 
 class Net:
@@ -197,8 +213,9 @@ class Net:
         written = {layer.name for layer in self._model.layer if layer.type != "Input"}
         self._known = {}
         for layer in net.layers:
-            if layer.name in written:
-                self._known.update(names_of(layer, net.top_names[layer.name], written))
+            if layer.name in written:  # of a layer without tops, a Silence, OpenCV gives what it reads
+                tops = net.top_names[layer.name] or net.bottom_names[layer.name]
+                self._known.update(names_of(layer, tops, written))
         self._ids = {name: number + 1 for number, name in enumerate(self._known)}
 
     def addLayerToPrev(self, name: str, type: str, dtype: int, params: Mapping[str, Any]) -> int:
@@ -351,8 +368,8 @@ class Net:
             net.blobs[name].reshape(*value.shape)
             net.blobs[name].data[...] = value
         tops = {name: self._known[name][1] for name in names}
-        if set(net.outputs) >= {top for each in tops.values() for top in each}:
-            out = net.forward()  # as a whole
+        if all(set(net.outputs) >= set(each) or not net.top_names[self._known[name][0]] for name, each in tops.items()):
+            out = net.forward({top for each in tops.values() for top in each} - set(net.outputs))  # as a whole
             result = {name: [out[top] for top in each] for name, each in tops.items()}
         else:  # in parts, each ending with a layer that is asked for: a later one may work in place on its tops
             order = net.layer_names
@@ -360,7 +377,7 @@ class Net:
             result, start, out = {}, 0, {}
             for name in sorted(tops, key=places.__getitem__):
                 if places[name] >= start:  # else the same layer once more, by another of its tops
-                    out = net.forward(start=order[start], end=order[places[name]])
+                    out = net.forward(tops[name], start=order[start], end=order[places[name]])
                 result[name] = [out[top] for top in tops[name]]
                 start = places[name] + 1
         for name in names:
@@ -429,7 +446,53 @@ class Net:
         if name not in self._known:
             raise BoxpressoError(f"getLayer: the net has no layer {layerId!r}; numbers are 1 to {len(names)}")
         layer = self._layer(name)
-        return LayerInfo(name, type_of(layer), [np.array(blob.data) for blob in layer.blobs])
+        return LayerInfo(
+            name, type_of(layer), [np.array(blob.data) for blob in layer.blobs], write=partial(self._set_blobs, name)
+        )
+
+    def _set_blobs(self, name: str, values: Sequence[Any]) -> list[Numpy]:
+        """Gives a layer other weights; a second blob that is left out, the bias, is 0."""
+        layer = self._layer(name)
+        blobs = layer.blobs
+        if not len(blobs) - (len(blobs) == 2) <= len(values) <= len(blobs):
+            raise BoxpressoError(f"getLayer: the layer {name!r} has {len(blobs)} blobs, got {len(values)}")
+        arrays = [np.asarray(value, np.float32) for value in values]
+        for number, (blob, array) in enumerate(zip(blobs, arrays)):
+            if array.size != blob.count:
+                raise BoxpressoError(
+                    f"getLayer: blob {number} of the layer {name!r} has the shape {tuple(blob.shape)}, got {array.shape}"
+                )
+        for blob, array in zip(blobs, arrays):
+            blob.data[...] = array.reshape(blob.shape)
+        for blob in blobs[len(arrays) :]:
+            blob.data[...] = 0
+        self._missing = [each for each in self._missing if each != layer.name]
+        return [np.array(blob.data) for blob in blobs]
+
+    def getParam(self, layer: int | str, numParam: int = 0) -> Numpy:
+        """A copy of one blob of a layer's weights.
+
+        Raises
+        ------
+        BoxpressoError
+            For a layer or a blob that the net lacks.
+        """
+        blobs = self.getLayer(layer).blobs
+        if not 0 <= numParam < len(blobs):
+            raise BoxpressoError(f"getParam: the layer {layer!r} has {len(blobs)} blobs, asked for number {numParam}")
+        return blobs[numParam]
+
+    def setParam(self, layer: int | str, numParam: int, blob: Any) -> None:
+        """Gives one blob of a layer's weights other numbers.
+
+        Raises
+        ------
+        BoxpressoError
+            For a layer or a blob that the net lacks, and another count of numbers.
+        """
+        self.getParam(layer, numParam)
+        info = self.getLayer(layer)
+        info.blobs = [blob if number == numParam else each for number, each in enumerate(info.blobs)]
 
     def getLayerTypes(self) -> tuple[str, ...]:
         """The types of layers that the net has, sorted, with OpenCV's of its layer of inputs."""

@@ -613,3 +613,57 @@ def test_a_net_of_layers_that_are_added():
     ):
         with pytest.raises(BoxpressoError, match=message):
             net.addLayerToPrev(name, kind, dtype, fields)
+
+
+SURGERY = b"""input: "x" input_shape { dim: 1 dim: 2 dim: 3 dim: 3 }
+layer { name: "c" type: "Convolution" bottom: "x" top: "c" convolution_param { num_output: 2 kernel_size: 1 } }
+layer { name: "r" type: "Scale" bottom: "c" top: "r" scale_param { bias_term: false } }
+layer { name: "end" type: "Silence" bottom: "r" }"""
+
+
+def test_weights_that_a_script_sets():
+    """As scripts that colour pictures do: blobs of a layer as a whole, whose second, the bias, may be left out."""
+    net = dnn.readNetFromCaffe(SURGERY)  # without a .caffemodel
+    x = np.arange(18, dtype=np.float32).reshape(1, 2, 3, 3)
+    w, s = np.float32([[1, 2], [3, 4]]), np.float32([[2, -1]])
+    net.setInput(x)
+    with pytest.raises(BoxpressoError, match="no weights"):
+        net.forward()
+    net.getLayer(net.getLayerId("c")).blobs = [w.reshape(2, 2, 1, 1)]
+    net.getLayer("r").blobs = [s]
+    wanted = np.einsum("oc,ncij->noij", w, x) * s[0, :, None, None]
+    assert np.allclose(net.forward(), wanted)
+    net.setParam("c", 1, [10, 20])  # after a pass, too
+    assert net.getParam("c", 1).tolist() == [10, 20]
+    assert np.allclose(net.forward(), wanted + np.float32([20, -20])[:, None, None])
+    layer = net.getLayer("c")
+    layer.blobs = [w.reshape(2, 2, 1, 1)]
+    assert [blob.tolist() for blob in layer.blobs] == [w.reshape(2, 2, 1, 1).tolist(), [0, 0]]
+    assert np.allclose(net.forward(), wanted)
+
+
+def test_weights_that_do_not_fit():
+    net = dnn.readNetFromCaffe(SURGERY)
+    with pytest.raises(BoxpressoError, match=r"blob 0 of the layer 'c' has the shape \(2, 2, 1, 1\), got \(3,\)"):
+        net.getLayer("c").blobs = [np.zeros(3)]
+    with pytest.raises(BoxpressoError, match="'r' has 1 blobs, got 2"):
+        net.getLayer("r").blobs = [np.zeros(2), np.zeros(2)]
+    with pytest.raises(BoxpressoError, match="has no weights"):
+        net.getLayer(0).blobs = []
+    with pytest.raises(BoxpressoError, match="asked for number 2"):
+        net.setParam("c", 2, 0)
+
+
+def test_a_silence_gives_what_it_reads():
+    """As in OpenCV; the net that colours pictures ends with one."""
+    net = dnn.readNetFromCaffe(SURGERY)
+    x = np.arange(18, dtype=np.float32).reshape(1, 2, 3, 3)
+    net.getLayer("c").blobs = [np.eye(2)]
+    net.setParam("r", 0, [3, 3])
+    net.setInput(x)
+    assert net.getUnconnectedOutLayersNames() == ("end",)
+    assert np.allclose(net.forward(), 3 * x)
+    both = net.forward(["c", "end"])
+    assert np.allclose(both[0], x)
+    assert np.allclose(both[1], 3 * x)
+    assert np.allclose(net.forwardAndRetrieve(["end"])[0][0], 3 * x)

@@ -54,8 +54,9 @@ ARGUMENTS: dict[str, list[str]] = {  # of scripts that read sys.argv by place, b
 WORDS = (  # what an argument gets, by a word of its name; {net}: a prototxt of the project, {solver}: one with a solver
     ("solver", "{solver}"), ("weight|model_file|caffemodel|pretrain|snapshot", "stub.caffemodel"), ("proto.?mean|binaryproto|mean.?file", "stub.binaryproto"), ("mean", "stub.npy"), ("point|hull", "pts_in_hull.npy"),
     ("video|stream", "stub.avi"), ("proto|model|net|def|deploy|arch|cfg", "{net}"),
+    ("out.*(img|image|pic)|save_?(im|arr|pic)", "out.jpg"), ("out|save|dst|dest|result", "out.txt"),
     ("img|image|picture|input|src|in_|file|colou?rs", "stub.jpg"),
-    ("list|txt|label|synset|data", "stub.txt"), ("out|save|dst|dest|result", "out.txt"), ("gpu|device|id|iter|num|batch", "0"),
+    ("list|txt|label|synset|data", "stub.txt"), ("gpu|device|id|iter|num|batch", "0"),
     ("dir|folder|root|path", "."), ("", "1"),
 )  # fmt: skip
 IMPORTS = re.compile(r"^\s*(import caffe\b|from caffe\b|import cv2\b|from cv2\b)", re.MULTILINE)
@@ -70,14 +71,14 @@ UNREAD = "imread_"
 MISSING = (
     r"No such file or directory: ['\"]([^'\"\n]+)['\"]", r"cannot read (\S+?): ", r"Could not open file (\S+)",
     r"imread_\('([^']+)'\)", r"(\S+) does not exist", r"(\S+) not found\.", r"No such file: ['\"]([^'\"\n]+)['\"]",
-    r"cannot read the (?:LMDB|image|picture|records) '?([^'\s]+?)'?: ", r"unable to open file: name = '([^']+)'", r"^[\w.]+: (\S+?): No such file",
+    r"cannot read the (?:LMDB|image|picture|records|list) '?([^'\s]+?)'?: ", r"unable to open file: name = '([^']+)'", r"^[\w.]+: (\S+?): No such file",
     r"there is no LMDB at '([^']+)'", r"cannot write (\S+?): No such file",
 )  # fmt: skip
 CASCADES = re.compile(r"[\w./~-]*haarcascade_\w+\.xml")  # OpenCV's own, which it gives with its wheels
 PICTURES = {".jpg", ".jpeg", ".png", ".bmp", ".ppm", ".tif"}
 LACKING = re.compile(r"No module named '([\w.]+)'")
 OPTIONS = re.compile(r"\[(--?[\w-]+) [A-Z]")  # of argparse's usage: those that take a value
-BY_PLACE = re.compile(r"^\s*(\w+)\s*=.*sys\.argv\[(\d)\]", re.MULTILINE)
+BY_PLACE = re.compile(r"^[ \t]*(?:(\w+)[ \t]*=)?(.*?)\bsys\.argv\[(\d)\]", re.MULTILINE)
 AUTHORS, SHARED = (
     ("home", "media", "mnt", "srv"),
     ("opt", "root"),
@@ -213,7 +214,7 @@ def published(path: Path, root: Path, tree: Path | None) -> Path | None:
 
 def stub(path: Path, script: Path, tree: Path | None = None) -> bool:
     """Makes a file that a script asks for; whether it is of a kind that can be made."""
-    kind, rng = path.suffix.lower(), np.random.default_rng(0)
+    kind, rng = path.suffix.lower().split(" ")[0], np.random.default_rng(0)  # "stub.jpg 0" of a list that is read whole
     root = next((above for above in script.parents if "+" in above.name), script.parent)
     if (source := published(path, root, tree)) and (kind or not source.is_dir() or len(list(source.rglob("*"))) < 5000):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -243,7 +244,7 @@ def stub(path: Path, script: Path, tree: Path | None = None) -> bool:
     if kind in PICTURES:
         from PIL import Image
 
-        Image.fromarray(scene(480, 360)[..., ::-1]).save(path)
+        Image.fromarray(scene(480, 360)[..., ::-1]).save(path, Image.registered_extensions()[kind])
     elif kind == ".npy":
         np.save(path, np.full((3, 256, 256), 110.0))
     elif kind == ".binaryproto":
@@ -328,7 +329,8 @@ def wanted(text: str, script: Path, folder: Path, tree: Path | None = None) -> l
     if named:
         options = [each.split("/")[-1].strip() for each in named[1].split(", ")]
     elif "IndexError: list index out of range" in text and "sys.argv" in text:
-        places = {int(at): name for name, at in BY_PLACE.findall(script.read_text(errors="replace"))}
+        source = script.read_text(errors="replace")
+        places = {int(at): name or used for name, used, at in reversed(BY_PLACE.findall(source))}
         options = [places.get(at, "") for at in range(1, max(places, default=0) + 1)]
     elif "''" in text and "getopt" in (source := script.read_text(errors="replace")):
         options = list(dict.fromkeys(name for pair in re.findall(r"(--?\w+)[ =]<(\w+)>", source) for name in pair))
@@ -353,9 +355,12 @@ def wanted(text: str, script: Path, folder: Path, tree: Path | None = None) -> l
 
 def public(script: Path, tree: Path | None) -> list[Path]:
     """The net of Caffe's tree whose path has most words of the script's, for a project without one."""
-    words = set(re.findall("[a-z]{4,}", str(script).lower()))
+    name = str(Path(*script.parts[-2:])).lower()
     nets = sorted(tree.rglob("*deploy*.prototxt")) if tree else []
-    shared = {net: len(words & set(re.findall("[a-z]{4,}", str(net.relative_to(tree)).lower()))) for net in nets}
+    shared = {
+        net: sum(word in name for word in set(re.findall("[a-z]{4,}", str(net.relative_to(tree)).lower())))
+        for net in nets
+    }
     best = max(shared.values(), default=0)
     return [net for net in nets if best and shared[net] == best][:1]
 
@@ -385,7 +390,7 @@ def values(options: list[str], script: Path, folder: Path, tree: Path | None = N
             value = str(files[value][0]) if files[value] else "absent.prototxt"
         elif "." in value[1:]:
             value = str(script.parent / value)
-            if not Path(value).exists() and not value.endswith("out.txt"):
+            if not Path(value).exists() and not value.endswith(("out.txt", "out.jpg")):
                 stub(Path(value), script, tree)
         made += [option, value] if option.startswith("-") else [value]
     return made

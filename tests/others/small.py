@@ -1,5 +1,5 @@
 """Runs a script as `python -m boxpresso.caffe SCRIPT ...` does, but ends a training after ITERATIONS: work of a size that can be tried.
-Where OpenCV is installed, its dnn is Boxpresso's, its windows show nothing, and a key that ends most loops is pressed at once;
+Where OpenCV is installed, its dnn is Boxpresso's, its windows show nothing, and a key that ends most loops is pressed after two pictures;
 a camera gives one picture, and a video that is not there FRAMES pictures of it. Where Flask is installed, its server answers each of its pages once.
 
     python tests/others/small.py SCRIPT ...
@@ -102,7 +102,8 @@ def without_windows() -> None:
     cv2.VideoCapture = lambda *source: whole(*source) if source and os.path.exists(str(source[0])) else Camera(*source)
     for name in ("imshow", "namedWindow", "moveWindow", "resizeWindow", "destroyAllWindows", "destroyWindow"):
         setattr(cv2, name, lambda *args, **options: None)
-    cv2.waitKey = cv2.waitKeyEx = lambda *args: ord("q")
+    keys = iter([-1, -1])
+    cv2.waitKey = cv2.waitKeyEx = lambda *args: next(keys, ord("q"))
 
 
 def without_servers() -> None:
