@@ -313,7 +313,10 @@ def roughen(net: Net) -> None:
     """Random biases and statistics, which a script that folds or copies them could lose unseen if they were 0 and 1."""
     rng = np.random.default_rng(2)
     for name, blobs in net.params.items():
-        if net.layer_dict[name].type == "BatchNorm":
+        if "mbox_loc" in name:  # boxes as large as their priors, some times
+            for blob in blobs:
+                blob.data[...] *= 0.01
+        elif net.layer_dict[name].type == "BatchNorm":
             blobs[0].data[...] = rng.normal(0, 0.1, blobs[0].shape)
             blobs[1].data[...] = rng.uniform(0.5, 1.5, blobs[1].shape)
         elif len(blobs) == 2:
