@@ -259,7 +259,7 @@ def stub(path: Path, script: Path, tree: Path | None = None) -> bool:
         stub(path.with_name("stub.jpg"), script)
         path.write_text("".join(f"{path.with_name('stub.jpg')} {label}\n" for label in range(4)))
     elif kind == ".caffemodel":
-        beside = published(path.parent, root, tree) if path.parent != script.parent else None
+        beside = None if any(path.parent.glob("*.prototxt*")) else published(path.parent, root, tree)
         nets = sorted(beside.glob("*deploy*.prototxt")) if beside else []
         return weights(path, script, nets[0] if nets else None)
     else:
