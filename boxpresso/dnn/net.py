@@ -34,7 +34,7 @@ from .constants import (
     DNN_TARGET_OPENCL,
     DNN_TARGET_OPENCL_FP16,
 )
-from .registered import type_of, with_registered
+from .registered import registered_for, type_of, with_registered
 
 Numpy = np.ndarray[Any, Any]
 Buffer = Union[bytes, bytearray, memoryview, Numpy]
@@ -198,12 +198,16 @@ class Net:
         self._known: dict[str, tuple[str, list[str]]] = {}  # by such a name: the layer, and its tops
         self._missing: list[str] = []
         self._net: BoxpressoNet | None = None
+        self._classes: dict[str, Any] = {}  # of registered types, when the net was built
+        self._given: dict[str, Sequence[Any]] = {}  # weights that were set, by layer
+        self._ran = False
         if model is not None:
             self._build()
 
     def _build(self) -> None:
         """Makes the net on the device that was chosen."""
         assert self._model is not None
+        self._classes = registered_for(self._model)
         net = BoxpressoNet(with_registered(self._model, self._weights), device=self._device)
         self._missing = list(net.params)
         if self._weights is not None:
@@ -263,7 +267,12 @@ class Net:
 
     @property
     def net(self) -> BoxpressoNet:
-        """The boxpresso.Net that runs."""
+        """The boxpresso.Net that runs; until its first pass it takes classes registered after it was read, as in OpenCV."""
+        late = self._net is not None and self._model is not None and not self._ran
+        if late and self._classes != registered_for(self._model):
+            self._build()
+            for name, values in self._given.items():
+                self._set_blobs(name, values)
         if self._net is None and self._model is not None:
             raise BoxpressoError("the net waits for setInput, which tells the shape of its input")
         if self._net is None:
@@ -364,6 +373,7 @@ class Net:
                 f"forward: the layers {', '.join(self._missing[:5])} have no weights; give readNetFromCaffe a "
                 ".caffemodel that has them"
             )
+        self._ran = True
         for name, value in self._inputs.items():
             net.blobs[name].reshape(*value.shape)
             net.blobs[name].data[...] = value
@@ -453,7 +463,7 @@ class Net:
     def _set_blobs(self, name: str, values: Sequence[Any]) -> list[Numpy]:
         """Gives a layer other weights; a second blob that is left out, the bias, is 0."""
         layer = self._layer(name)
-        blobs = layer.blobs
+        blobs, self._given[name] = layer.blobs, values
         if not len(blobs) - (len(blobs) == 2) <= len(values) <= len(blobs):
             raise BoxpressoError(f"getLayer: the layer {name!r} has {len(blobs)} blobs, got {len(values)}")
         arrays = [np.asarray(value, np.float32) for value in values]

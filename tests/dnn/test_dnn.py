@@ -667,3 +667,32 @@ def test_a_silence_gives_what_it_reads():
     assert np.allclose(both[0], x)
     assert np.allclose(both[1], 3 * x)
     assert np.allclose(net.forwardAndRetrieve(["end"])[0][0], 3 * x)
+
+
+def test_a_class_that_is_registered_after_the_net_was_read():
+    """OpenCV makes its layers at the first pass: edge detectors read HED, then register their Crop, which cuts the middle."""
+
+    class Middle:
+        def __init__(self, params, blobs):
+            pass
+
+        def getMemoryShapes(self, inputs):
+            return [[*inputs[0][:2], *inputs[1][2:]]]
+
+        def forward(self, inputs):
+            return [inputs[0][:, :, 2:4, 2:4]]
+
+    model = b"""input: "x" input_shape { dim: 1 dim: 1 dim: 6 dim: 6 } input: "like" input_shape { dim: 1 dim: 1 dim: 2 dim: 2 }
+    layer { name: "s" type: "Scale" bottom: "x" top: "s" scale_param { bias_term: false } }
+    layer { name: "crop" type: "Crop" bottom: "s" bottom: "like" top: "crop" crop_param { offset: 0 } }"""
+    x, like = np.arange(36, dtype=np.float32).reshape(1, 1, 6, 6), np.zeros((1, 1, 2, 2), np.float32)
+    net = dnn.readNetFromCaffe(model)
+    net.setParam("s", 0, [2])
+    net.setInput(x, "x")
+    net.setInput(like, "like")
+    dnn.registerLayer("Crop", Middle)
+    try:
+        assert np.array_equal(net.forward(), 2 * x[:, :, 2:4, 2:4])
+    finally:
+        dnn.unregisterLayer("Crop")
+    assert np.array_equal(net.forward(), 2 * x[:, :, 2:4, 2:4])  # the layers are made

@@ -1,5 +1,5 @@
 """Runs a script as `python -m boxpresso.caffe SCRIPT ...` does, but ends a training after ITERATIONS: work of a size that can be tried.
-Where OpenCV is installed, its dnn is Boxpresso's, its windows show nothing, and a key that ends most loops is pressed after two pictures;
+Where OpenCV is installed, its dnn is Boxpresso's, its windows show nothing, and keys that end loops are pressed after two pictures, `q` first;
 a camera gives one picture, and a video that is not there FRAMES pictures of it. Where Flask is installed, its server answers each of its pages once.
 
     python tests/others/small.py SCRIPT ...
@@ -15,6 +15,7 @@ import functools
 import os
 import runpy
 import sys
+from itertools import chain, cycle
 from pathlib import Path
 from typing import Any
 
@@ -102,8 +103,8 @@ def without_windows() -> None:
     cv2.VideoCapture = lambda *source: whole(*source) if source and os.path.exists(str(source[0])) else Camera(*source)
     for name in ("imshow", "namedWindow", "moveWindow", "resizeWindow", "destroyAllWindows", "destroyWindow"):
         setattr(cv2, name, lambda *args, **options: None)
-    keys = iter([-1, -1])
-    cv2.waitKey = cv2.waitKeyEx = lambda *args: next(keys, ord("q"))
+    keys = chain([-1, -1], cycle([ord("q"), 27, *range(ord("a"), ord("z") + 1)]))
+    cv2.waitKey = cv2.waitKeyEx = lambda *args: next(keys)
 
 
 def without_servers() -> None:
