@@ -111,17 +111,18 @@ class Binary:
     the file open, which may be the call's alone, as in `dump(value, open(name, 'w'))`."""
 
     def __init__(self, file: Any, text: io.TextIOWrapper) -> None:
-        self.file, self.bytes = file, text.buffer
+        self.file = file
+        self.bytes: Any = text.buffer
         if text.writable():
             text.flush()
 
-    def write(self, value: Any) -> int:  # a method of this, which a Pickler keeps
+    def write(self, value: Any) -> Any:  # a method of this, which a Pickler keeps
         return self.bytes.write(value)
 
-    def read(self, *size: int) -> bytes:
+    def read(self, *size: int) -> Any:
         return self.bytes.read(*size)
 
-    def readline(self, *size: int) -> bytes:
+    def readline(self, *size: int) -> Any:
         return self.bytes.readline(*size)
 
     def __getattr__(self, name: str) -> Any:
