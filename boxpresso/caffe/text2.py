@@ -207,7 +207,7 @@ def of_files(
     function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any], files: list[io.TextIOWrapper]
 ) -> Any:
     """A call with files that were opened as texts, such as numpy.save(open(name, 'w'), array): again with binary ones."""
-    places = [file.tell() if file.seekable() and file.readable() else None for file in files]
+    places = [place_in(file) for file in files]
     try:
         return of_text(function, args, options)
     except (TypeError, UnicodeDecodeError, io.UnsupportedOperation) as error:
@@ -222,6 +222,14 @@ def of_files(
             raise error from None
         tell()
         return given(result)
+
+
+def place_in(file: io.TextIOWrapper) -> int | None:
+    """Where a text file is read next; None for one that tells it not, as one that a loop reads by lines."""
+    try:
+        return file.tell() if file.readable() and file.seekable() else None
+    except (OSError, ValueError):
+        return None
 
 
 def of_text(function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> Any:

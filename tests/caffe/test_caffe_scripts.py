@@ -630,6 +630,20 @@ def test_text_of_python_2_is_bytes(tmp_path):
     assert "bytes-like object is required" in done.stderr  # Python 3's own error, at its own line
 
 
+def test_a_file_that_a_loop_reads_is_handed_on(tmp_path):
+    """A file between two lines does not tell its place; a call with it is made all the same."""
+    from boxpresso.caffe import text2
+
+    path = tmp_path / "lines"
+    path.write_text("a\nb\n")
+    with text2.open_file(path) as file:
+        for _ in file:
+            assert text2.call(getattr, file, "name") == str(path)
+    with open(path) as closed:
+        pass
+    assert text2.call(getattr, closed, "closed")
+
+
 def test_a_script_of_2014_has_its_phase_beside_its_nets(tmp_path):
     write(
         tmp_path,
