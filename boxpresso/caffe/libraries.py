@@ -1,5 +1,5 @@
 """What other packages have dropped or made stricter since scripts for pycaffe were written: cv2, Pillow, matplotlib,
-scikit-image, scikit-learn, scipy, pandas and yaml. Each function patches one module once it is imported (legacy.py)."""
+scikit-image, scikit-learn, scipy, pandas, lmdb and yaml. Each function patches one module once it is imported (legacy.py)."""
 
 from __future__ import annotations
 
@@ -54,14 +54,90 @@ def patch_yaml(yaml: Any) -> None:
     yaml.load = load_old
 
 
+def patch_lmdb(lmdb: Any) -> None:
+    """lmdb.open with a map_size such as 1e12, as it was taken before Python 3.10."""
+    begin = lmdb.open
+
+    @functools.wraps(begin)
+    def open_old(path: Any, map_size: Any = 10485760, *args: Any, **options: Any) -> Any:
+        return begin(path, int(map_size), *args, **options)
+
+    lmdb.open = open_old
+
+
 def patch_pandas(pandas: Any) -> None:
-    """DataFrame.to_hdf(path, key) by position, which pandas 3 asks for by name."""
-    write = pandas.DataFrame.to_hdf
+    """What pandas dropped: sort, order, as_matrix, append and ix, and to_hdf(path, key) by position."""
+    frame, series = pandas.DataFrame, pandas.Series
+    write = frame.to_hdf
 
-    def to_hdf(frame: Any, path: Any, *key: Any, **options: Any) -> Any:
-        return write(frame, path, **dict(zip(["key", "mode"], key)), **options)
+    def to_hdf(table: Any, path: Any, *key: Any, **options: Any) -> Any:
+        return write(table, path, **dict(zip(["key", "mode"], key)), **options)
 
-    pandas.DataFrame.to_hdf = to_hdf
+    def sort(table: Any, columns: Any = None, axis: Any = 0, ascending: Any = True, inplace: bool = False) -> Any:
+        options = {"axis": axis, "ascending": ascending, **({"inplace": True} if inplace else {})}
+        return table.sort_index(**options) if columns is None else table.sort_values(columns, **options)
+
+    def order(values: Any, ascending: bool = True) -> Any:
+        return values.sort_values(ascending=ascending)
+
+    def as_matrix(values: Any, columns: Any = None) -> Any:
+        return (values if columns is None else values[columns]).values
+
+    def append(values: Any, other: Any, ignore_index: bool = False) -> Any:
+        if isinstance(other, (list, tuple)) and all(isinstance(one, type(values)) for one in other):
+            return pandas.concat([values, *other], ignore_index=ignore_index)
+        if isinstance(values, frame) and isinstance(other, dict):
+            if not ignore_index:
+                raise TypeError("Can only append a dict if ignore_index=True")
+            other = frame([other])
+        elif isinstance(values, frame) and isinstance(other, series):
+            if other.name is None and not ignore_index:
+                raise TypeError("Can only append a Series if ignore_index=True or if the Series has a name")
+            other = frame([other.to_dict()], index=[other.name])
+        elif isinstance(values, frame) and isinstance(other, list):
+            other = frame(other)
+        return pandas.concat([values, other], ignore_index=ignore_index)
+
+    frame.to_hdf = to_hdf
+    dropped = {"as_matrix": as_matrix, "append": append, "ix": property(LabelsOrPlaces)}
+    for kind, names in ((frame, {"sort": sort, **dropped}), (series, {"order": order, **dropped})):
+        for name, function in names.items():
+            if not hasattr(kind, name):
+                setattr(kind, name, function)
+
+
+class LabelsOrPlaces:
+    """ix of pandas: by label, or by place where whole numbers cannot be labels of an axis."""
+
+    def __init__(self, values: Any) -> None:
+        self.values = values
+
+    def key(self, asked: Any, axis: Any) -> Any:
+        """What loc takes for one axis: labels for places."""
+        if axis.dtype.kind in "iu" or (isinstance(asked, slice) and asked == slice(None)):
+            return asked
+        ends = (asked.start, asked.stop) if isinstance(asked, slice) else asked
+        numbers = [end for end in np.ravel(np.asarray(ends, object)) if end is not None]
+        if not numbers or not all(
+            isinstance(n, (int, np.integer)) and not isinstance(n, (bool, np.bool_)) for n in numbers
+        ):
+            return asked
+        if not axis.is_unique:
+            raise ValueError("ix of places on an axis with labels that occur twice: use iloc")
+        return axis[asked]
+
+    def places(self, key: Any) -> Any:
+        """A key of ix as one of loc."""
+        axes = self.values.axes
+        if isinstance(key, tuple) and len(axes) == 2:
+            return tuple(self.key(one, axis) for one, axis in zip(key, axes))
+        return self.key(key, axes[0])
+
+    def __getitem__(self, key: Any) -> Any:
+        return self.values.loc[self.places(key)]
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self.values.loc[self.places(key)] = value
 
 
 def patch_cv2(cv2: Any) -> None:
@@ -284,7 +360,7 @@ def with_multichannel(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 PATCHES: dict[str, Callable[[Any], None]] = {
-    "cv2": patch_cv2, "pandas": patch_pandas, "yaml": patch_yaml,
+    "cv2": patch_cv2, "lmdb": patch_lmdb, "pandas": patch_pandas, "yaml": patch_yaml,
     "PIL.Image": patch_image, "PIL.ImageFont": patch_font, "PIL.ImageDraw": patch_drawing,
     "matplotlib.cm": patch_colours, "matplotlib.style": patch_styles, "matplotlib.pyplot": patch_pyplot,
     "scipy.misc": patch_scipy_misc, "scipy.signal": patch_signal, "scipy.integrate": patch_integrate,

@@ -147,8 +147,14 @@ class NetSpec(SpecNet):
 
 
 def assign_proto(proto: Any, name: str, val: Any) -> None:
-    """proto.name = val, where a list fills a repeated field, one value makes a list of one, and a dict fills a message."""
-    field = getattr(proto, name)
+    """proto.name = val, where a list fills a repeated field, one value makes a list of one, and a dict fills a message.
+    True is 1 for a number or an enum, as protobuf took it until its fourth version."""
+    field, about = getattr(proto, name), proto.DESCRIPTOR.fields_by_name[name]
+
+    def plain(value: Any) -> Any:
+        number = isinstance(value, bool) and about.cpp_type not in (about.CPPTYPE_BOOL, about.CPPTYPE_STRING)
+        return int(value) if number else value
+
     if hasattr(field, "extend"):
         for each in val if isinstance(val, (list, tuple)) else [val]:
             if isinstance(each, dict):
@@ -156,12 +162,12 @@ def assign_proto(proto: Any, name: str, val: Any) -> None:
                 for key, value in each.items():
                     assign_proto(item, key, value)
             else:
-                field.append(each)
+                field.append(plain(each))
     elif isinstance(val, dict):
         for key, value in val.items():
             assign_proto(field, key, value)
     else:
-        setattr(proto, name, val)
+        setattr(proto, name, plain(val))
 
 
 def param_name_dict() -> dict[str, str]:

@@ -38,8 +38,9 @@ MODULES = {
 }  # fmt: skip
 HELPERS = """
 from boxpresso.caffe.python2 import compare as _compare2, divide as _divide2, divide_in_place as _divide_in_place2
-from boxpresso.caffe.python2 import binary as _binary2, bound as _bound2, round2 as round
+from boxpresso.caffe.python2 import bound as _bound2, round2 as round
 from boxpresso.caffe.python2 import cmp
+from boxpresso.caffe.text2 import binary as _binary2
 from functools import cmp_to_key as _cmp_to_key2
 """
 BYTES = """
@@ -497,11 +498,6 @@ def bound(value: Any) -> Any:
     (3, None, 2)
     """
     return int(value) if isinstance(value, (float, np.floating)) and value == int(value) else value
-
-
-def binary(file: Any) -> Any:
-    """A file for pickle: of one that was opened as a text, the bytes below, as Python 2 made no difference."""
-    return getattr(file, "buffer", file)
 
 
 def compare(name: str, a: Any, b: Any) -> Any:

@@ -19,7 +19,7 @@ from .importing import install
 # What Python 3 says of numbers that were whole before it, and of text that was bytes
 WHOLE = re.compile(
     r"(indices must be|only) integers|'float' object cannot be interpreted|"
-    r"bytes-like object is required, not 'str'|codec can't decode"
+    r"bytes-like object is required, not 'str'|must be str, not bytes|codec can't decode"
 )
 EPILOG = """
 `import caffe` means boxpresso.caffe in the script and in all that it imports; nothing else need be installed.

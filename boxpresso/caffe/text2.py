@@ -12,6 +12,7 @@ import codecs
 import csv
 import io
 import os
+import pickle
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -23,6 +24,7 @@ CODECS = {
     "bz2": "bz2",
 }  # from bytes to bytes, of str.encode and .decode
 FLAG = "BOXPRESSO_PYTHON2_BYTES"
+PICKLES = (pickle.dump, pickle.load, pickle.Pickler, pickle.Unpickler)
 ASKED = ("bytes-like object", "bytes", "not 'str'", "not str", "must be encoded", "Unicode-objects")
 
 
@@ -104,6 +106,44 @@ class Read(str):
     """Text that was read from a file, whose bytes it remembers: UTF-8, or what is not, as surrogates."""
 
 
+class Binary:
+    """A file that was opened as a text, for a function that reads or writes bytes: Python 2 made no difference. It keeps
+    the file open, which may be the call's alone, as in `dump(value, open(name, 'w'))`."""
+
+    def __init__(self, file: Any, text: io.TextIOWrapper) -> None:
+        self.file = file
+        self.bytes: Any = text.buffer
+        if text.writable():
+            text.flush()
+
+    def write(self, value: Any) -> Any:  # a method of this, which a Pickler keeps
+        return self.bytes.write(value)
+
+    def read(self, *size: int) -> Any:
+        return self.bytes.read(*size)
+
+    def readline(self, *size: int) -> Any:
+        return self.bytes.readline(*size)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.bytes, name)
+
+    def __iter__(self) -> Any:
+        return iter(self.bytes)
+
+
+def text_in(file: Any) -> io.TextIOWrapper | None:
+    """The text file that a value is, if it is one."""
+    file = file.file if isinstance(file, File) else file
+    return file if isinstance(file, io.TextIOWrapper) else None
+
+
+def binary(file: Any) -> Any:
+    """A file for bytes, of one that was opened as a text; all else is left as it is."""
+    text = text_in(file)
+    return file if text is None else Binary(file, text)
+
+
 def each_of(convert: Callable[[Any], Any], value: Any) -> Any:
     """A list or tuple with each element converted; the same one where none changes."""
     made = [convert(each) for each in value]
@@ -153,6 +193,47 @@ def call(function: Callable[..., Any], *args: Any, **options: Any) -> Any:
         return Buffer(*(as_bytes(each) for each in args))
     if function in (csv.reader, csv.DictReader) and args:
         args = (map(as_text, args[0]), *args[1:])
+    if function in PICKLES:
+        args = tuple(map(binary, args))
+        if function in (pickle.load, pickle.Unpickler):  # what Python 2 has pickled
+            options.setdefault("encoding", "latin1")
+    files = [text for each in (*args, *options.values()) if (text := text_in(each)) is not None]
+    if files and "_call2" not in getattr(function, "__globals__", ()):  # no function of the script's
+        return of_files(function, args, options, files)
+    return of_text(function, args, options)
+
+
+def of_files(
+    function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any], files: list[io.TextIOWrapper]
+) -> Any:
+    """A call with files that were opened as texts, such as numpy.save(open(name, 'w'), array): again with binary ones."""
+    places = [place_in(file) for file in files]
+    try:
+        return of_text(function, args, options)
+    except (TypeError, UnicodeDecodeError, io.UnsupportedOperation) as error:
+        if isinstance(error, TypeError) and "bytes" not in str(error):
+            raise
+        for file, place in zip(files, places):
+            if place is not None:
+                file.seek(place)
+        try:
+            result = function(*map(binary, args), **{key: binary(each) for key, each in options.items()})
+        except (TypeError, ValueError):
+            raise error from None
+        tell()
+        return given(result)
+
+
+def place_in(file: io.TextIOWrapper) -> int | None:
+    """Where a text file is read next; None for one that tells it not, as one that a loop reads by lines."""
+    try:
+        return file.tell() if file.readable() and file.seekable() else None
+    except (OSError, ValueError):
+        return None
+
+
+def of_text(function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """A call, and where it refuses text for bytes, or bytes for text, once more with the other."""
     try:
         return given(function(*args, **options))
     except TypeError as error:
@@ -221,10 +302,12 @@ class File:
         self.__dict__["file"] = file
 
     def write(self, value: Any) -> Any:
-        binary = "b" in getattr(self.file, "mode", "b")
-        return self.file.write(
-            as_bytes(value) if binary else value.decode("latin-1") if isinstance(value, bytes) else value
-        )
+        if "b" in getattr(self.file, "mode", "b"):
+            return self.file.write(as_bytes(value))
+        if isinstance(value, str):
+            return self.file.write(value)
+        self.file.flush()
+        return self.file.buffer.write(value)
 
     def writelines(self, values: Any) -> None:
         for value in values:

@@ -7,7 +7,7 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Container, Mapping, Sequence
-from dataclasses import dataclass
+from functools import partial
 from typing import Any, Union
 
 import numpy as np
@@ -34,7 +34,7 @@ from .constants import (
     DNN_TARGET_OPENCL,
     DNN_TARGET_OPENCL_FP16,
 )
-from .registered import type_of, with_registered
+from .registered import registered_for, type_of, with_registered
 
 Numpy = np.ndarray[Any, Any]
 Buffer = Union[bytes, bytearray, memoryview, Numpy]
@@ -150,14 +150,30 @@ def buffered_weights(data: bytes) -> Weights:
     return Weights("the buffer of the weights", name, layers)
 
 
-@dataclass
 class LayerInfo:
-    """What getLayer tells: name, type, and the weights as arrays."""
+    """What getLayer tells: name, type, and the weights as arrays. New ones are given to `blobs` as a whole, as scripts do that
+    colour pictures: `net.getLayer(number).blobs = [array]`; without its last one a layer has no bias."""
 
-    name: str
-    type: str
-    blobs: list[Numpy]
-    preferableTarget: int = DNN_TARGET_CPU
+    def __init__(
+        self, name: str, type: str, blobs: list[Numpy], preferableTarget: int = DNN_TARGET_CPU,
+        write: Callable[[Sequence[Any]], list[Numpy]] | None = None,
+    ) -> None:  # fmt: skip
+        self.name, self.type, self.preferableTarget = name, type, preferableTarget
+        self._blobs, self._write = blobs, write
+
+    @property
+    def blobs(self) -> list[Numpy]:
+        """Copies of the weights."""
+        return self._blobs
+
+    @blobs.setter
+    def blobs(self, values: Sequence[Any]) -> None:
+        if self._write is None:
+            raise BoxpressoError(f"getLayer: the layer {self.name!r} has no weights to set")
+        self._blobs = self._write(values)
+
+    def __repr__(self) -> str:
+        return f"LayerInfo({self.name!r}, {self.type!r}, {len(self._blobs)} blobs)"
 
 
 class Net:
@@ -182,12 +198,16 @@ class Net:
         self._known: dict[str, tuple[str, list[str]]] = {}  # by such a name: the layer, and its tops
         self._missing: list[str] = []
         self._net: BoxpressoNet | None = None
+        self._classes: dict[str, Any] = {}  # of registered types, when the net was built
+        self._given: dict[str, Sequence[Any]] = {}  # weights that were set, by layer
+        self._ran = False
         if model is not None:
             self._build()
 
     def _build(self) -> None:
         """Makes the net on the device that was chosen."""
         assert self._model is not None
+        self._classes = registered_for(self._model)
         net = BoxpressoNet(with_registered(self._model, self._weights), device=self._device)
         self._missing = list(net.params)
         if self._weights is not None:
@@ -197,8 +217,9 @@ class Net:
         written = {layer.name for layer in self._model.layer if layer.type != "Input"}
         self._known = {}
         for layer in net.layers:
-            if layer.name in written:
-                self._known.update(names_of(layer, net.top_names[layer.name], written))
+            if layer.name in written:  # of a layer without tops, a Silence, OpenCV gives what it reads
+                tops = net.top_names[layer.name] or net.bottom_names[layer.name]
+                self._known.update(names_of(layer, tops, written))
         self._ids = {name: number + 1 for number, name in enumerate(self._known)}
 
     def addLayerToPrev(self, name: str, type: str, dtype: int, params: Mapping[str, Any]) -> int:
@@ -246,7 +267,12 @@ class Net:
 
     @property
     def net(self) -> BoxpressoNet:
-        """The boxpresso.Net that runs."""
+        """The boxpresso.Net that runs; until its first pass it takes classes registered after it was read, as in OpenCV."""
+        late = self._net is not None and self._model is not None and not self._ran
+        if late and self._classes != registered_for(self._model):
+            self._build()
+            for name, values in self._given.items():
+                self._set_blobs(name, values)
         if self._net is None and self._model is not None:
             raise BoxpressoError("the net waits for setInput, which tells the shape of its input")
         if self._net is None:
@@ -347,12 +373,13 @@ class Net:
                 f"forward: the layers {', '.join(self._missing[:5])} have no weights; give readNetFromCaffe a "
                 ".caffemodel that has them"
             )
+        self._ran = True
         for name, value in self._inputs.items():
             net.blobs[name].reshape(*value.shape)
             net.blobs[name].data[...] = value
         tops = {name: self._known[name][1] for name in names}
-        if set(net.outputs) >= {top for each in tops.values() for top in each}:
-            out = net.forward()  # as a whole
+        if all(set(net.outputs) >= set(each) or not net.top_names[self._known[name][0]] for name, each in tops.items()):
+            out = net.forward({top for each in tops.values() for top in each} - set(net.outputs))  # as a whole
             result = {name: [out[top] for top in each] for name, each in tops.items()}
         else:  # in parts, each ending with a layer that is asked for: a later one may work in place on its tops
             order = net.layer_names
@@ -360,7 +387,7 @@ class Net:
             result, start, out = {}, 0, {}
             for name in sorted(tops, key=places.__getitem__):
                 if places[name] >= start:  # else the same layer once more, by another of its tops
-                    out = net.forward(start=order[start], end=order[places[name]])
+                    out = net.forward(tops[name], start=order[start], end=order[places[name]])
                 result[name] = [out[top] for top in tops[name]]
                 start = places[name] + 1
         for name in names:
@@ -429,7 +456,28 @@ class Net:
         if name not in self._known:
             raise BoxpressoError(f"getLayer: the net has no layer {layerId!r}; numbers are 1 to {len(names)}")
         layer = self._layer(name)
-        return LayerInfo(name, type_of(layer), [np.array(blob.data) for blob in layer.blobs])
+        return LayerInfo(
+            name, type_of(layer), [np.array(blob.data) for blob in layer.blobs], write=partial(self._set_blobs, name)
+        )
+
+    def _set_blobs(self, name: str, values: Sequence[Any]) -> list[Numpy]:
+        """Gives a layer other weights; a second blob that is left out, the bias, is 0."""
+        layer = self._layer(name)
+        blobs, self._given[name] = layer.blobs, values
+        if not len(blobs) - (len(blobs) == 2) <= len(values) <= len(blobs):
+            raise BoxpressoError(f"getLayer: the layer {name!r} has {len(blobs)} blobs, got {len(values)}")
+        arrays = [np.asarray(value, np.float32) for value in values]
+        for number, (blob, array) in enumerate(zip(blobs, arrays)):
+            if array.size != blob.count:
+                raise BoxpressoError(
+                    f"getLayer: blob {number} of the layer {name!r} has the shape {tuple(blob.shape)}, got {array.shape}"
+                )
+        for blob, array in zip(blobs, arrays):
+            blob.data[...] = array.reshape(blob.shape)
+        for blob in blobs[len(arrays) :]:
+            blob.data[...] = 0
+        self._missing = [each for each in self._missing if each != layer.name]
+        return [np.array(blob.data) for blob in blobs]
 
     def getParam(self, layer: int | str, numParam: int = 0) -> Numpy:
         """A copy of a parameter of a layer; of one axis it is a column, the bias of an InnerProduct a row, as in OpenCV.
@@ -460,7 +508,8 @@ class Net:
                 f"setParam: parameter {numParam} of layer {of.name!r} has the shape {target.shape}, the array given "
                 f"{values.shape}"
             )
-        target.data[...] = values.reshape(target.shape)
+        info = self.getLayer(layer)
+        info.blobs = [values if number == numParam else each for number, each in enumerate(info.blobs)]
 
     def _parameter(self, method: str, layer: int | str, number: int) -> tuple[Layer, Blob]:
         """A layer by its number or name, and one of its parameters."""

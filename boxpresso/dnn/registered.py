@@ -127,6 +127,11 @@ def unregisterLayer(type: str) -> None:
         del CLASSES[type]
 
 
+def registered_for(model: NetParameter) -> dict[str, type[Registered]]:
+    """The newest class of each type of the model's layers that is registered."""
+    return {layer.type: CLASSES[layer.type][-1] for layer in model.layer if layer.type in CLASSES}
+
+
 def with_registered(model: NetParameter, weights: Weights | None) -> NetParameter:
     """The model with layers of registered types under the types of their classes, and with their weights; a copy if there are
     any."""

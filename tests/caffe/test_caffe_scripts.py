@@ -586,6 +586,24 @@ BYTES = {  # lines in Python 2, and what it prints
         "print list(np.loadtxt('l', str, delimiter='\\n')), np.load('z.npz', allow_pickle=True)['boxes'].shape",
         "[np.str_('a 1'), np.str_('b 2')] (2,)",
     ),
+    "pickles of files that are opened in the call": (
+        "import cPickle, pickle as pkl\nfrom cPickle import dump, load\ncPickle.dump([1, u'a'], open('p', 'w'))\n"
+        "pkl.dump(range(9999), open('q', 'w'), 2)\ndump([3], open('r', 'w'))\nf = open('s', 'w')\np = cPickle.Pickler(f)\n"
+        "p.dump([4])\npkl.dump([5], f)\nf.close()\ng = open('s')\n"
+        "print cPickle.load(open('p'))[0], len(pkl.load(open('q'))), load(open('r')), cPickle.Unpickler(g).load(), pkl.load(g)",
+        "1 9999 [3] [4] [5]",
+    ),
+    "arrays in files that are opened as texts": (
+        "f = open('n', 'w')\nnp.save(f, np.arange(3))\nf.close()\nnp.savez(open('o', 'w'), a=np.arange(4))\n"
+        "print np.load(open('n')), np.load('n'), np.load(open('o'))['a'], np.load('o')['a']",
+        "[0 1 2] [0 1 2] [0 1 2 3] [0 1 2 3]",
+    ),
+    "bytes in a file that is opened as a text": (
+        "f = open('t', 'w')\nf.write('ab')\nf.write(struct.pack('<I', 0xfffefd80))\n"
+        "f.write(np.arange(250, 253).astype(np.uint8).tostring())\nf.write('z')\nf.close()\n"
+        "print [ord(c) for c in open('t', 'rb').read()]",
+        "[97, 98, 128, 253, 254, 255, 250, 251, 252, 122]",
+    ),
 }
 
 
@@ -610,6 +628,20 @@ def test_text_of_python_2_is_bytes(tmp_path):
     done = subprocess.run(command, cwd=tmp_path, env=off, capture_output=True, text=True)
     assert done.returncode
     assert "bytes-like object is required" in done.stderr  # Python 3's own error, at its own line
+
+
+def test_a_file_that_a_loop_reads_is_handed_on(tmp_path):
+    """A file between two lines does not tell its place; a call with it is made all the same."""
+    from boxpresso.caffe import text2
+
+    path = tmp_path / "lines"
+    path.write_text("a\nb\n")
+    with text2.open_file(path) as file:
+        for _ in file:
+            assert text2.call(getattr, file, "name") == str(path)
+    with open(path) as closed:
+        pass
+    assert text2.call(getattr, closed, "closed")
 
 
 def test_a_script_of_2014_has_its_phase_beside_its_nets(tmp_path):
@@ -692,7 +724,7 @@ def test_calls_raise_their_own_errors():
 
 @pytest.mark.parametrize(("line", "hinted"), [
     ("'ab'[: 4 / 2]", True), ("range(4 / 2)", True), ("np.zeros(3)[4 / 2]", True), ("__import__('hashlib').md5().update('a')", False),
-    ("b'a'.split('a')", True), ("b'\\x80'.decode()", True), ("int(None)", False), ("[][1]", False),
+    ("b'a'.split('a')", True), ("__import__('io').TextIOWrapper(__import__('io').BytesIO()).write(b'a')", True), ("b'\\x80'.decode()", True), ("int(None)", False), ("[][1]", False),
 ])  # fmt: skip
 def test_errors_of_python_2_have_a_hint(line, hinted, capsys):
     """What Python 3 and numpy say of numbers that were whole in Python 2, and of text that was bytes."""

@@ -132,6 +132,23 @@ def test_params_and_assign_proto():
     assert caffe.net_spec.param_name_dict()["Convolution"] == "convolution"
 
 
+def test_true_is_one_where_a_number_is_asked_for():
+    """As protobuf's setattr took it when pycaffe was written (isinstance(True, numbers.Integral))."""
+    data = L.Data(
+        source="x",
+        include=dict(phase=True),
+        transform_param=dict(mean_value=[True, 2], scale=True),
+        data_param=dict(batch_size=True),
+    )
+    (layer,) = data.to_proto().layer
+    assert layer.include[0].phase == caffe_pb2.TEST
+    assert (list(layer.transform_param.mean_value), layer.transform_param.scale) == ([1, 2], 1)
+    assert layer.data_param.batch_size == 1
+    assert type(L.Convolution(data, num_output=1, bias_term=0).to_proto().layer[1].convolution_param.bias_term) is bool
+    with pytest.raises(ModelError, match="a string"):
+        L.Data(source=True).to_proto()
+
+
 def test_fn_of_a_top():
     n = caffe.NetSpec()
     n.data = L.Input(shape=dict(dim=[1, 1, 9, 9]))

@@ -163,3 +163,42 @@ def test_scikit_image():
     assert measure.compare_ssim(image, image, data_range=64) == 1
     libraries.patch_morphology(morphology)
     assert morphology.watershed(image, image == 0).max() == 1
+
+
+def test_pandas_dropped_names():
+    """What pandas 0.16 gave by its documentation."""
+    pandas = pytest.importorskip("pandas")
+    frame, series = type("Frame", (pandas.DataFrame,), {}), type("Row", (pandas.Series,), {})
+    libraries.patch_pandas(SimpleNamespace(DataFrame=frame, Series=series, concat=pandas.concat))
+    table = frame({"id": ["b", "c", "a"], "n": [2, 1, 3]}, index=["x", "y", "z"])
+    assert table.sort("id")["n"].tolist() == [3, 2, 1]
+    assert table.sort(["n"], ascending=False).index.tolist() == ["z", "x", "y"]
+    assert table.sort(ascending=False).index.tolist() == ["z", "y", "x"]
+    assert series([3, 1, 2]).order().tolist() == [1, 2, 3]
+    assert table.as_matrix(["n"]).tolist() == [[2], [1], [3]]
+    assert table.append({"id": "d", "n": 4}, ignore_index=True)["n"].tolist() == [2, 1, 3, 4]
+    assert table.append(series({"id": "d", "n": 4}, name="w")).index.tolist() == ["x", "y", "z", "w"]
+    assert table.append([{"id": "d", "n": 4}, {"id": "e", "n": 5}])["n"].tolist() == [2, 1, 3, 4, 5]
+    with pytest.raises(TypeError):
+        table.append({"id": "d"})
+    assert table.ix[0, "n"] == table.ix["x", 1] == table.ix[0, 1] == 2
+    assert table.ix[0:2]["n"].tolist() == [2, 1]
+    assert table.ix["x":"y", "n"].tolist() == [2, 1]
+    assert table.ix[:, 0].tolist() == ["b", "c", "a"]
+    assert table.ix[-1].tolist() == ["a", 3]
+    numbers = frame({"n": [5, 6, 7]}, index=[2, 1, 0])
+    assert numbers.ix[2, "n"] == 5
+    table.ix[1, "n"] = 9
+    assert table["n"].tolist() == [2, 9, 3]
+    with pytest.raises(ValueError, match="iloc"):
+        frame({"n": [1, 2]}, index=["a", "a"]).ix[0]
+
+
+def test_lmdb_takes_a_float_for_its_size(tmp_path):
+    lmdb = pytest.importorskip("lmdb")
+    old = SimpleNamespace(open=lmdb.open)
+    libraries.patch_lmdb(old)
+    with old.open(str(tmp_path / "one"), 1e6) as one, old.open(str(tmp_path / "two"), map_size=2e6, lock=False) as two:
+        assert (one.info()["map_size"], two.info()["map_size"]) == (1_000_000, 2_000_000)
+    with old.open(str(tmp_path / "three")) as three:
+        assert three.info()["map_size"] == 10485760

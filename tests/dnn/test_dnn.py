@@ -385,7 +385,7 @@ def test_parameters_are_read_and_set(tmp_path):
         lambda: net.getParam("r", 1): "'r' has 1 parameters, and none of number 1",
         lambda: net.setParam(
             "c", 1, np.zeros(5)
-        ): r"setParam: parameter 1 of layer 'c' has the shape \(6,\), the array given \(5,\)",
+        ): r"parameter 1 of layer 'c' has the shape \(6,\), the array given \(5,\)",
     }.items():
         with pytest.raises(BoxpressoError, match=words):
             call()
@@ -651,3 +651,86 @@ def test_a_net_of_layers_that_are_added():
     ):
         with pytest.raises(BoxpressoError, match=message):
             net.addLayerToPrev(name, kind, dtype, fields)
+
+
+SURGERY = b"""input: "x" input_shape { dim: 1 dim: 2 dim: 3 dim: 3 }
+layer { name: "c" type: "Convolution" bottom: "x" top: "c" convolution_param { num_output: 2 kernel_size: 1 } }
+layer { name: "r" type: "Scale" bottom: "c" top: "r" scale_param { bias_term: false } }
+layer { name: "end" type: "Silence" bottom: "r" }"""
+
+
+def test_weights_that_a_script_sets():
+    """As scripts that colour pictures do: blobs of a layer as a whole, whose second, the bias, may be left out."""
+    net = dnn.readNetFromCaffe(SURGERY)  # without a .caffemodel
+    x = np.arange(18, dtype=np.float32).reshape(1, 2, 3, 3)
+    w, s = np.float32([[1, 2], [3, 4]]), np.float32([[2, -1]])
+    net.setInput(x)
+    with pytest.raises(BoxpressoError, match="no weights"):
+        net.forward()
+    net.getLayer(net.getLayerId("c")).blobs = [w.reshape(2, 2, 1, 1)]
+    net.getLayer("r").blobs = [s]
+    wanted = np.einsum("oc,ncij->noij", w, x) * s[0, :, None, None]
+    assert np.allclose(net.forward(), wanted)
+    net.setParam("c", 1, [10, 20])  # after a pass, too
+    assert net.getParam("c", 1).tolist() == [[10], [20]]
+    assert np.allclose(net.forward(), wanted + np.float32([20, -20])[:, None, None])
+    layer = net.getLayer("c")
+    layer.blobs = [w.reshape(2, 2, 1, 1)]
+    assert [blob.tolist() for blob in layer.blobs] == [w.reshape(2, 2, 1, 1).tolist(), [0, 0]]
+    assert np.allclose(net.forward(), wanted)
+
+
+def test_weights_that_do_not_fit():
+    net = dnn.readNetFromCaffe(SURGERY)
+    with pytest.raises(BoxpressoError, match=r"blob 0 of the layer 'c' has the shape \(2, 2, 1, 1\), got \(3,\)"):
+        net.getLayer("c").blobs = [np.zeros(3)]
+    with pytest.raises(BoxpressoError, match="'r' has 1 blobs, got 2"):
+        net.getLayer("r").blobs = [np.zeros(2), np.zeros(2)]
+    with pytest.raises(BoxpressoError, match="has no weights"):
+        net.getLayer(0).blobs = []
+    with pytest.raises(BoxpressoError, match="'c' has 2 parameters, and none of number 2"):
+        net.setParam("c", 2, 0)
+
+
+def test_a_silence_gives_what_it_reads():
+    """As in OpenCV; the net that colours pictures ends with one."""
+    net = dnn.readNetFromCaffe(SURGERY)
+    x = np.arange(18, dtype=np.float32).reshape(1, 2, 3, 3)
+    net.getLayer("c").blobs = [np.eye(2)]
+    net.setParam("r", 0, [3, 3])
+    net.setInput(x)
+    assert net.getUnconnectedOutLayersNames() == ("end",)
+    assert np.allclose(net.forward(), 3 * x)
+    both = net.forward(["c", "end"])
+    assert np.allclose(both[0], x)
+    assert np.allclose(both[1], 3 * x)
+    assert np.allclose(net.forwardAndRetrieve(["end"])[0][0], 3 * x)
+
+
+def test_a_class_that_is_registered_after_the_net_was_read():
+    """OpenCV makes its layers at the first pass: edge detectors read HED, then register their Crop, which cuts the middle."""
+
+    class Middle:
+        def __init__(self, params, blobs):
+            pass
+
+        def getMemoryShapes(self, inputs):
+            return [[*inputs[0][:2], *inputs[1][2:]]]
+
+        def forward(self, inputs):
+            return [inputs[0][:, :, 2:4, 2:4]]
+
+    model = b"""input: "x" input_shape { dim: 1 dim: 1 dim: 6 dim: 6 } input: "like" input_shape { dim: 1 dim: 1 dim: 2 dim: 2 }
+    layer { name: "s" type: "Scale" bottom: "x" top: "s" scale_param { bias_term: false } }
+    layer { name: "crop" type: "Crop" bottom: "s" bottom: "like" top: "crop" crop_param { offset: 0 } }"""
+    x, like = np.arange(36, dtype=np.float32).reshape(1, 1, 6, 6), np.zeros((1, 1, 2, 2), np.float32)
+    net = dnn.readNetFromCaffe(model)
+    net.setParam("s", 0, [2])
+    net.setInput(x, "x")
+    net.setInput(like, "like")
+    dnn.registerLayer("Crop", Middle)
+    try:
+        assert np.array_equal(net.forward(), 2 * x[:, :, 2:4, 2:4])
+    finally:
+        dnn.unregisterLayer("Crop")
+    assert np.array_equal(net.forward(), 2 * x[:, :, 2:4, 2:4])  # the layers are made

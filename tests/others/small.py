@@ -1,25 +1,29 @@
 """Runs a script as `python -m boxpresso.caffe SCRIPT ...` does, but ends a training after ITERATIONS: work of a size that can be tried.
-Where OpenCV is installed, its dnn is Boxpresso's, its windows show nothing, and a key that ends most loops is pressed at once;
-a camera gives noise, and a video that is not there FRAMES pictures of it.
+Where OpenCV is installed, its dnn is Boxpresso's, its windows show nothing, and keys that end loops are pressed after two pictures, `q` first;
+a camera gives one picture, and a video that is not there FRAMES pictures of it. Where Flask is installed, its server answers each of its pages once.
 
     python tests/others/small.py SCRIPT ...
 
 A solver of any script counts its iterations; a test of a solver takes one batch, and the process ends with code 0 and a line that
-says so once they are done.
+says so once they are done. With RECORD=FOLDER in the environment the last passes of the script's nets are written there (beside.py).
 """
 
 from __future__ import annotations
 
+import atexit
+import functools
 import os
 import runpy
 import sys
+from itertools import chain, cycle
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from boxpresso import Solver
 
-ITERATIONS, FRAMES = 20, 5
+ITERATIONS, FRAMES, KEPT = 20, 5, 4
 
 
 def limit() -> None:
@@ -42,7 +46,18 @@ def limit() -> None:
     Solver.step, Solver.solve = step, solve  # type: ignore[method-assign, assignment]
 
 
-class Noise:
+def scene(width: int, height: int) -> Any:
+    """A picture in BGR: scikit-image's of an astronaut, whose face is seen, where it is installed; else noise."""
+    try:
+        from skimage.data import astronaut
+    except ImportError:
+        return np.random.default_rng(0).integers(0, 255, (height, width, 3), np.uint8)
+    from PIL import Image
+
+    return np.array(Image.fromarray(astronaut()).resize((width, height)))[..., ::-1].copy()
+
+
+class Camera:
     """Stands in for cv2.VideoCapture: pictures of 640 x 480 pixels, without an end from a camera, FRAMES from a file."""
 
     SIZES = {
@@ -54,13 +69,13 @@ class Noise:
 
     def __init__(self, source: int | str = 0, *_: object) -> None:
         self.left = FRAMES if isinstance(source, str) else -1
-        self.rng = np.random.default_rng(0)
+        self.picture = scene(640, 480)
 
     def read(self, *_: object) -> tuple[bool, Any]:
         if not self.left:
             return False, None
         self.left -= 1
-        return True, self.rng.integers(0, 255, (480, 640, 3), np.uint8)
+        return True, self.picture.copy()
 
     def isOpened(self) -> bool:
         return True
@@ -85,15 +100,118 @@ def without_windows() -> None:
 
     dnn.restore()
     whole = cv2.VideoCapture
-    cv2.VideoCapture = lambda *source: whole(*source) if source and os.path.exists(str(source[0])) else Noise(*source)
+    cv2.VideoCapture = lambda *source: whole(*source) if source and os.path.exists(str(source[0])) else Camera(*source)
     for name in ("imshow", "namedWindow", "moveWindow", "resizeWindow", "destroyAllWindows", "destroyWindow"):
         setattr(cv2, name, lambda *args, **options: None)
-    cv2.waitKey = cv2.waitKeyEx = lambda *args: ord("q")
+    keys = chain([-1, -1], cycle([ord("q"), 27, *range(ord("a"), ord("z") + 1)]))
+    cv2.waitKey = cv2.waitKeyEx = lambda *args: next(keys)
+
+
+def without_servers() -> None:
+    """Flask's server answers one request for each of its pages, with a picture where it takes a file, and ends."""
+    try:
+        import flask
+    except ImportError:
+        return
+
+    def run(self: Any, *args: object, **options: object) -> None:
+        client = self.test_client()
+        self.testing = True  # an error of a page is the script's
+        for rule in self.url_map.iter_rules():
+            if rule.endpoint == "static" or rule.arguments:
+                continue
+            method = "POST" if "POST" in rule.methods else "GET"
+            sent = {name: (picture(), "stub.png") for name in ("file", "image", "imagefile", "img", "photo", "upload")}
+            answer = client.post(rule.rule, data=sent) if method == "POST" else client.get(rule.rule)
+            print(f"{method} {rule.rule}: {answer.status_code}, {len(answer.data)} bytes")
+
+    flask.Flask.run = run
+
+
+def picture() -> Any:
+    """A file of a picture."""
+    import io
+
+    from PIL import Image
+
+    file = io.BytesIO()
+    Image.fromarray(scene(480, 360)[..., ::-1]).save(file, "PNG")
+    file.seek(0)
+    return file
+
+
+def count() -> None:
+    """Says on stderr at the end what the script made: nets, passes through them, prototxts of NetSpec."""
+    from boxpresso import Net, dnn
+    from boxpresso.caffe import net_spec, pycaffe
+
+    done = {"nets": 0, "passes": 0, "prototxts": 0}
+
+    def counted(owner: type, name: str, what: str) -> None:
+        whole = getattr(owner, name)
+
+        def method(self: Any, *args: Any, **options: Any) -> Any:
+            done[what] += 1
+            return whole(self, *args, **options)
+
+        setattr(owner, name, functools.wraps(whole)(method))
+
+    counted(Net, "__init__", "nets")
+    counted(pycaffe.Net, "_forward", "passes")
+    counted(dnn.Net, "_forward", "passes")
+    counted(net_spec.NetSpec, "to_proto", "prototxts")
+    counted(Solver, "step", "passes")
+    atexit.register(
+        lambda: print("made:", ", ".join(f"{n} {what}" for what, n in done.items() if n) or "nothing", file=sys.stderr)
+    )
+
+
+def record(to: str) -> None:
+    """Writes at the end, for each of the first KEPT nets, the net, its weights, and what went in and came out of its last whole pass,
+    for beside.py to compute once more."""
+    from boxpresso import dnn
+    from boxpresso.caffe import pycaffe
+
+    passes: dict[int, tuple[Any, Any, dict[str, Any], dict[str, Any]]] = {}
+    whole, named = pycaffe.Net._forward, dnn.Net._forward
+
+    def of_caffe(self: Any, first: int, last: int) -> float:
+        fed = {name: np.array(self.blobs[name].data) for name in self.inputs}
+        loss = whole(self, first, last)
+        if fed and (first, last) == (0, len(self.layers) - 1) and (id(self) in passes or len(passes) < KEPT):
+            out = {name: np.array(self.blobs[name].data) for name in self.outputs}
+            passes[id(self)] = (self, self.param, fed, out)
+        return loss
+
+    def of_dnn(self: Any, names: list[str]) -> Any:
+        tops = named(self, names)
+        if id(self) in passes or len(passes) < KEPT:
+            fed = {name: np.array(value) for name, value in self._inputs.items()}
+            passes[id(self)] = (self.net, self._model, fed, {name: np.array(each[0]) for name, each in tops.items()})
+        return tops
+
+    def write() -> None:
+        from google.protobuf import text_format
+
+        for number, (net, param, fed, made) in enumerate(passes.values()):
+            folder = Path(to) / str(number)
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / "net.prototxt").write_text(text_format.MessageToString(param))
+            net.save(str(folder / "net.caffemodel"))
+            np.savez(folder / "in.npz", **fed)
+            np.savez(folder / "out.npz", **made)
+
+    pycaffe.Net._forward, dnn.Net._forward = of_caffe, of_dnn
+    atexit.register(write)
 
 
 if __name__ == "__main__":
+    count()
+    if "RECORD" in os.environ:
+        record(os.environ["RECORD"])
     limit()
     without_windows()
+    without_servers()
     del sys.argv[0]
     sys.argv.insert(0, "boxpresso.caffe")
     runpy.run_module("boxpresso.caffe", run_name="__main__", alter_sys=True)
