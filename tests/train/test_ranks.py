@@ -150,6 +150,7 @@ KEYED = {
     "SpatialDropout": "",
     "SeLuDropout": "",
     "Noise": "noise_param { uniform_range: 1 }",
+    "DataAugmentation": "augmentation_param { crop_width: 5 crop_height: 5 translate { spread: 0.2 } }",
     "GuidedDropout": 'bottom: "mean" guided_dropout_param { type: "stochastic" sigmoid_scaler: 0 }',
     "Pooling": "pooling_param { pool: STOCHASTIC kernel_size: 3 }",
     "Python": 'python_param { module: "spatial_dropout" layer: "SpatialDropoutLayer" }',  # served by SpatialDropout

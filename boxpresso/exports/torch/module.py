@@ -82,9 +82,8 @@ class CaffeModule(torch.nn.Module):
         self.plan: list[tuple[str, list[str], list[str]]] = []
         self.results = dict(zip(self.output_names, steps.outputs))
         self.constants: list[tuple[str, str]] = []
-        self.expected: dict[
-            str, list[tuple[str, tuple[int, ...]]]
-        ] = {}  # of values: who is for one size alone, and which
+        # {value: who reads it that is for one shape alone, and that shape}
+        self.expected: dict[str, list[tuple[str, tuple[int, ...]]]] = {}
         known: dict[int, Any] = {}
         layers: list[tuple[str, torch.nn.Module]] = []
         for step in steps.steps:
@@ -92,7 +91,7 @@ class CaffeModule(torch.nn.Module):
                 continue
             before, after = ([steps.shapes[name] for name in names] for names in (step.inputs, step.outputs))
             if Trait.CONSTANT in step.layer.traits and not step.params:
-                self.expect(step, before)
+                self._expect(step, before)
                 for value, array in zip(step.outputs, constants(net, step)):
                     key = f"constant_{len(self.constants)}"
                     self.register_buffer(key, torch.from_numpy(array), persistent=False)
@@ -104,7 +103,7 @@ class CaffeModule(torch.nn.Module):
             keys = parameter_keys(step.layer.type, [values.shape for values in step.params])
             run = make(work := Work(step, before, after, keys))
             if work.fixed:
-                self.expect(step, before)
+                self._expect(step, before)
             name = names[step.layer]
             layers.append((name, CaffeLayer(step, keys, known, run)))
             self.plan.append((name, step.inputs, step.outputs))
@@ -115,22 +114,22 @@ class CaffeModule(torch.nn.Module):
         """The outputs by name; inputs in the order of `input_names`, or by name."""
         values = {**dict(zip(self.input_names, inputs)), **named}
         for name, value in values.items():
-            self.check(name, value)
+            self._check(name, value)
         for value, key in self.constants:
             values[value] = getattr(self, key)
         for name, bottoms, tops in self.plan:
             results = self.get_submodule(name)(*[values[bottom] for bottom in bottoms])
             for top, result in zip(tops, results):
                 values[top] = result
-                self.check(top, result)
+                self._check(top, result)
         return {name: values[value] for name, value in self.results.items()}
 
-    def expect(self, step: Operation, sizes: list[Any]) -> None:
+    def _expect(self, step: Operation, sizes: list[Any]) -> None:
         """Notes that an operation is for bottoms of these shapes alone, but for the batch."""
         for name, shape in zip(step.inputs, sizes):
             self.expected.setdefault(name, []).append((str(step), tuple(shape[1:])))
 
-    def check(self, name: str, value: Any) -> None:
+    def _check(self, name: str, value: Any) -> None:
         """Raises ModelError for a value of another size than one of the operations that read it is for."""
         for step, shape in self.expected.get(name, ()):
             if tuple(value.shape[1:]) != shape:

@@ -146,6 +146,10 @@ class DataAugmentation(
             spec.lr_mult = spec.decay_mult = 0
             self.param_propagate_down[i] = False
 
+    def reseed(self, seed: int | Sequence[int]) -> None:
+        super().reseed(seed)
+        self.key = int(self.rng.integers(2**32))
+
     def gather(self, bottom: Blob) -> None:
         """The parameters that hold means, and the size of the crop."""
         p = self.param.augmentation_param
