@@ -199,7 +199,7 @@ class Net:
         self._missing: list[str] = []
         self._net: BoxpressoNet | None = None
         self._classes: dict[str, Any] = {}  # of registered types, when the net was built
-        self._given: dict[str, Sequence[Any]] = {}  # weights that were set, by layer
+        self._given: dict[str, Sequence[Numpy]] = {}  # weights that were set, by layer
         self._ran = False
         if model is not None:
             self._build()
@@ -463,10 +463,10 @@ class Net:
     def _set_blobs(self, name: str, values: Sequence[Any]) -> list[Numpy]:
         """Gives a layer other weights; a second blob that is left out, the bias, is 0."""
         layer = self._layer(name)
-        blobs, self._given[name] = layer.blobs, values
+        blobs = layer.blobs
         if not len(blobs) - (len(blobs) == 2) <= len(values) <= len(blobs):
             raise BoxpressoError(f"getLayer: the layer {name!r} has {len(blobs)} blobs, got {len(values)}")
-        arrays = [np.asarray(value, np.float32) for value in values]
+        arrays = [np.array(value, np.float32) for value in values]
         for number, (blob, array) in enumerate(zip(blobs, arrays)):
             if array.size != blob.count:
                 raise BoxpressoError(
@@ -476,6 +476,7 @@ class Net:
             blob.data[...] = array.reshape(blob.shape)
         for blob in blobs[len(arrays) :]:
             blob.data[...] = 0
+        self._given[name] = arrays  # for a net that is built anew
         self._missing = [each for each in self._missing if each != layer.name]
         return [np.array(blob.data) for blob in blobs]
 

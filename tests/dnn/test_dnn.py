@@ -692,6 +692,34 @@ def test_weights_that_do_not_fit():
         net.setParam("c", 2, 0)
 
 
+def test_weights_that_were_refused_are_not_set_when_the_net_is_built_anew():
+    """A class that is registered after the net was read builds it anew, with the weights as they were given."""
+    net = dnn.readNetFromCaffe(SURGERY)
+    array = np.eye(2, dtype=np.float32)
+    net.getLayer("c").blobs = [array]
+    array[:] = 7  # of the script, from now on
+    with pytest.raises(BoxpressoError, match="blob 0"):
+        net.getLayer("c").blobs = [np.zeros(3)]
+
+    class Doubled:
+        def __init__(self, params, blobs):
+            pass
+
+        def getMemoryShapes(self, inputs):
+            return inputs
+
+        def forward(self, inputs):
+            return [2 * inputs[0]]
+
+    dnn.registerLayer("Scale", Doubled)
+    try:
+        x = np.arange(18, dtype=np.float32).reshape(1, 2, 3, 3)
+        net.setInput(x)
+        assert np.array_equal(net.forward(), 2 * x)
+    finally:
+        dnn.unregisterLayer("Scale")
+
+
 def test_a_silence_gives_what_it_reads():
     """As in OpenCV; the net that colours pictures ends with one."""
     net = dnn.readNetFromCaffe(SURGERY)

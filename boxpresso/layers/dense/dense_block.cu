@@ -101,12 +101,3 @@ KERNEL block_columns_diff(int n, const Real* columns, Real* diff, int height, in
     diff[i] = sum;
   }
 }
-
-// The bottom's channels as the first of the top's. n: numbers of the bottom.
-KERNEL block_begin(int n, const Real* x, Real* top, int channels, int whole, int pixels) {
-  GRID_LOOP(i, n) top[(i / pixels / channels * whole + i / pixels % channels) * pixels + i % pixels] = x[i];
-}
-
-KERNEL block_end(int n, const Real* flow, Real* diff, int channels, int whole, int pixels) {
-  GRID_LOOP(i, n) diff[i] = flow[(i / pixels / channels * whole + i / pixels % channels) * pixels + i % pixels];
-}

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...device import AnyArray, Blob, Kernels, blas
-from ..core import Layer, Trait
+from ..core import Layer, Trait, strided
 
 
 class DenseBlock(Layer, type="DenseBlock", param="denseblock_param", bottoms=1, tops=1, traits=Trait.WRITES_ALL):
@@ -56,21 +56,14 @@ class DenseBlock(Layer, type="DenseBlock", param="denseblock_param", bottoms=1, 
     (1, 7, 1, 2)
     """
 
-    kernels, products = Kernels("dense_block.cu"), blas.HOST
+    kernels, products, copies = Kernels("dense_block.cu"), blas.HOST, strided.kernels
     reads_top = True
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.how = self.param.denseblock_param
         self.gemm = partial(blas.gemm, self.device)
-        plain = (p.pad_h, p.pad_w, p.conv_verticalStride, p.conv_horizentalStride, p.filter_H, p.filter_W) == (
-            1,
-            1,
-            1,
-            1,
-            3,
-            3,
-        )
-        self.need(plain, "takes filters of 3 x 3 pixels with a padding and a stride of 1 alone")
+        window = p.filter_H, p.filter_W, p.pad_h, p.pad_w, p.conv_verticalStride, p.conv_horizentalStride
+        self.need(window == (3, 3, 1, 1, 1, 1), "takes filters of 3 x 3 pixels with a padding and a stride of 1 alone")
         self.need(p.numTransition > 0 and p.growthRate > 0, "numTransition and growthRate must be at least 1")
         self.train = self.phase == "TRAIN"
         self.need(not (self.train and p.use_dropout and p.dropout_amount > 0), "use_dropout is not supported in TRAIN")
@@ -167,7 +160,7 @@ class DenseBlock(Layer, type="DenseBlock", param="denseblock_param", bottoms=1, 
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         images, y, few, pixels = self.sizes[0], top[0].data, 4 * self.growth, self.pixels
-        self.kernels.block_begin(bottom[0].count, bottom[0].data, y, self.first, self.whole, pixels)
+        self.copy_first(bottom[0].data, self.first, y, self.whole)
         for t in range(self.count if images else 0):
             channels = self.first + t * self.growth
             x = self.normal(t, 0, y, self.whole, channels, self.statistics(t, 0, y, self.whole, channels))
@@ -184,6 +177,11 @@ class DenseBlock(Layer, type="DenseBlock", param="denseblock_param", bottoms=1, 
                 to = self.window(y, (n * self.whole + channels) * pixels, self.growth, pixels)
                 self.gemm(False, False, self.growth, pixels, 9 * inputs, 1, self.blobs[t].data, columns, 0, to)
         self.remember(top[0])
+
+    def copy_first(self, source: AnyArray, among: int, target: AnyArray, of: int) -> None:
+        """Copies the bottom's channels: the first of `among` to the first `of` channels."""
+        shape = self.sizes[0], self.first * self.pixels
+        strided.copy(self.device, shape, source, (among * self.pixels, 1), target, (of * self.pixels, 1))
 
     def columns(self, x: AnyArray, n: int, inputs: int) -> AnyArray:
         """The columns of image n."""
@@ -248,4 +246,4 @@ class DenseBlock(Layer, type="DenseBlock", param="denseblock_param", bottoms=1, 
                 self.gemm(True, False, channels, pixels, few, 1, self.blobs[index].data, after, 0, to)
             self.normal_diffs(t, 0, y, self.whole, channels, x, diff, flow)
         if propagate_down[0]:
-            self.kernels.block_end(bottom[0].count, flow, bottom[0].diff, self.first, self.whole, pixels)
+            self.copy_first(flow, self.whole, bottom[0].diff, self.first)

@@ -8,20 +8,8 @@ from ...device import Blob, Kernels
 from ..core import Layer, Trait
 from .pairs import batch_of_pair
 
-ROOM_CORNERS = (
-    0,
-    8,
-    14,
-    20,
-    24,
-    28,
-    34,
-    38,
-    42,
-    44,
-    46,
-    48,
-)  # where the maps of the corners of each type of room begin
+# Where the maps of the corners of each type of room begin
+ROOM_CORNERS = 0, 8, 14, 20, 24, 28, 34, 38, 42, 44, 46, 48
 
 
 class EuclideanLoss(Layer, type="EuclideanLoss", bottoms=2, tops=(0, 1), loss=True, traits=Trait.COMPARES):
