@@ -63,7 +63,11 @@ class DenseBlock(Layer, type="DenseBlock", param="denseblock_param", bottoms=1, 
         p = self.how = self.param.denseblock_param
         self.gemm = partial(blas.gemm, self.device)
         window = p.filter_H, p.filter_W, p.pad_h, p.pad_w, p.conv_verticalStride, p.conv_horizentalStride
-        self.need(window == (3, 3, 1, 1, 1, 1), "takes filters of 3 x 3 pixels with a padding and a stride of 1 alone")
+        self.need(
+            window == (3, 3, 1, 1, 1, 1),
+            "filter_H, filter_W, pad_h, pad_w, conv_verticalStride and "
+            f"conv_horizentalStride must be 3, 3, 1, 1, 1 and 1, got {window}",
+        )
         self.need(p.numTransition > 0 and p.growthRate > 0, "numTransition and growthRate must be at least 1")
         self.train = self.phase == "TRAIN"
         self.need(not (self.train and p.use_dropout and p.dropout_amount > 0), "use_dropout is not supported in TRAIN")

@@ -97,7 +97,7 @@ def test_gradient(device, phase, bottleneck):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("filter_H: 5", "filters of 3 x 3"),
+        ("filter_H: 5", r"filter_H, .* must be 3, 3, 1, 1, 1 and 1, got \(5, 3, 1, 1, 1, 1\)"),
         ("growthRate: 0", "must be at least 1"),
         ("use_dropout: true dropout_amount: 0.2", "use_dropout is not supported"),
     ],
