@@ -9,6 +9,7 @@ kernels that were compiled ahead, in boxpresso/device/prebuilt, are taken as any
 from __future__ import annotations
 
 import os
+import shutil
 import stat
 import subprocess
 import sys
@@ -31,6 +32,7 @@ PACKAGES = (
         "liblzma5",
         "libffi8",
     ),
+    *("libasan8", "libubsan1", "libtsan2"),
     *("libssl3", "libsqlite3-0", "libuuid1", "libncursesw6", "libtinfo6", "libreadline8", "libcrypt1", "libdb5.3"),
 )
 WHEELS = [  # later onnxruntimes do not start under qemu
@@ -39,12 +41,16 @@ WHEELS = [  # later onnxruntimes do not start under qemu
 ]  # fmt: skip
 # Newer pips know one tag for another, older ones need each by name.
 PLATFORMS = [f"--platform=manylinux{v}_aarch64" for v in ("2014", "_2_17", "_2_27", "_2_28")]
+# The machine's own compiler, as tests look for one; a compiler that crosses knows no "native".
+COMPILER = """#!/bin/bash
+exec {compiler} "${{@/#-march=native/-march=armv8.2-a+dotprod+bf16}}"
+"""
 # Python takes itself for this file, so that the processes that it starts are emulated too.
 PYTHON = """#!/bin/bash
-export QEMU_LD_PREFIX={root} QEMU_CPU=max PYTHONHOME={root}/usr CXX=${{CXX-aarch64-linux-gnu-g++}}
+export QEMU_LD_PREFIX={root} QEMU_CPU=max PYTHONHOME={root}/usr PATH={folder}/bin:$PATH
 export BOXPRESSO_CACHE=${{BOXPRESSO_CACHE-{folder}/cache}}
 export PYTHONPATH={tree}:{folder}/wheels:$PYTHONPATH
-exec qemu-aarch64 -0 {folder}/python {root}/usr/bin/python{version} "$@"
+exec {qemu} -0 {folder}/python {root}/usr/bin/python{version} "$@"
 """
 
 
@@ -71,6 +77,13 @@ def fetch(folder: Path) -> None:
     run(*pip, "--implementation=cp", *PLATFORMS, "--target", folder / "wheels", *WHEELS)
 
 
+def program(name: str) -> str:
+    path = shutil.which(name)
+    if path is None:
+        raise SystemExit(f"{name} is not on PATH: apt install qemu-user g++-aarch64-linux-gnu")
+    return path
+
+
 def write(path: Path, text: str) -> None:
     path.write_text(text)
     path.chmod(path.stat().st_mode | stat.S_IXUSR)
@@ -80,7 +93,11 @@ def main(folder: Path, words: list[str]) -> int:
     folder = folder.resolve()
     if not (folder / "wheels").exists():
         fetch(folder)
-    write(folder / "python", PYTHON.format(folder=folder, root=folder / "root", tree=TESTS.parent, version=VERSION))
+    (folder / "bin").mkdir(exist_ok=True)
+    for name in ("c++", "g++"):
+        write(folder / "bin" / name, COMPILER.format(compiler=program("aarch64-linux-gnu-g++")))
+    places = {"folder": folder, "root": folder / "root", "tree": TESTS.parent}
+    write(folder / "python", PYTHON.format(**places, version=VERSION, qemu=program("qemu-aarch64")))
     layers = [
         str(p) for p in sorted(TESTS.rglob("test_*.py")) if "from harness import" in p.read_text(encoding="utf-8")
     ]
