@@ -6,7 +6,7 @@ import json
 import os
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,7 @@ BY_ALL = 50  # launches of a kernel and size in a test: more than those that a t
 SLOW = "slow: python tests --all (or pytest --slow) runs it"
 LIBRARIES = {module.__name__: module.library for module in (cublas, cudnn)}
 SWEEP = "a sweep: BOXPRESSO_SWEEP=1 python tests --all (or pytest --slow) runs it"
+HALF = "a further case, which the CPU has had: BOXPRESSO_SWEEP=1 python tests --all runs it on the stand-in"
 LATER = "not in the first look: python tests --all (or pytest) runs it"
 SLOWEST = 10  # files that are named
 
@@ -73,6 +74,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--slow", action="store_true", help="run the tests that are marked slow, too")
     parser.addoption("--first-look", action="store_true", help="leave out what is marked later, as `python tests` does")
     parser.addoption(
+        "--half", action="store_true", help="leave out half of what --first-look would, as the stand-in does"
+    )
+    parser.addoption(
         "--without-shared", action="store_true", help="run the tests that read ../shared, as where it is not there"
     )
 
@@ -118,6 +122,16 @@ def not_in_first_look(items: list[pytest.Item]) -> Iterator[pytest.Item]:
                 cases.add(case)
 
 
+def half(items: Iterable[pytest.Item]) -> Iterator[pytest.Item]:
+    """Each second case of a test."""
+    cases = Counter[str]()
+    for item in items:
+        test = item.nodeid.partition("[")[0]
+        cases[test] += 1
+        if cases[test] % 2 == 0:
+            yield item
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if config.getoption("--without-shared"):
         from shared import askers
@@ -126,6 +140,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if config.getoption("--first-look"):
         for item in not_in_first_look(items):
             item.add_marker(pytest.mark.skip(reason=LATER))
+    elif config.getoption("--half"):
+        for item in half(not_in_first_look(items)):
+            item.add_marker(pytest.mark.skip(reason=HALF))
     slow, sweep = config.getoption("--slow"), os.environ.get("BOXPRESSO_SWEEP") == "1"
     for item in items:
         if item.get_closest_marker("sweep") and not (slow and sweep):

@@ -152,7 +152,8 @@ def test_an_error_is_nvccs_own(tmp_path):
         ptxas.compile(tmp_path / "bad.cu", "float", QUICK, tmp_path / "out")
 
 
-@pytest.mark.parametrize("real", BOTH)
+# Of double all tests that compute in it say so, and test_compilers.py of every file.
+@pytest.mark.parametrize("real", ["float", pytest.param("double", marks=pytest.mark.sweep)])
 @pytest.mark.parametrize("path", [*ptxas.files(), *sorted(ptxas.PACKAGE.rglob("*.cpp"))], ids=lambda p: p.name)
 def test_compiles_for_the_host(path: Path, real):
     kernels = Kernels(str(path))

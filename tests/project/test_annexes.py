@@ -81,15 +81,8 @@ def test_what_an_annex_did_says_what_is_missing(rest):
 
 @pytest.mark.slow
 def test_the_rest_passes_its_tests(rest):
-    """Of the net, its plan, training, detection and the floors of the house."""
-    files = (
-        "net/test_net",
-        "run/test_plan",
-        "train/test_solver",
-        "net/test_weights",
-        "cli/test_detect",
-        "project/test_structure",
-    )
+    """Of the net, training and detection."""
+    files = ("net/test_net", "train/test_solver", "net/test_weights", "cli/test_detect")
     said = run(
         rest,
         "-c",

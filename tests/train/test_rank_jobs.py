@@ -126,10 +126,10 @@ layer { name: "end" type: "Silence" bottom: "seen" }
     ("rank", "how"),
     [
         (1, "raise"),
-        pytest.param(0, "raise", marks=pytest.mark.slow),
+        pytest.param(0, "raise", marks=pytest.mark.sweep),
         pytest.param(1, "memory", marks=pytest.mark.slow),
         (1, "kill"),
-        pytest.param(0, "leave", marks=pytest.mark.slow),
+        pytest.param(0, "leave", marks=pytest.mark.sweep),
     ],
 )
 def test_a_rank_that_dies_ends_the_job_and_leaves_a_snapshot(job, rank, how):
@@ -168,7 +168,7 @@ BATCH_NORM = 'layer { name: "bn" type: "BatchNorm" bottom: "conv" top: "conv" }'
 
 
 @pytest.mark.parametrize(
-    ("rank", "how"), [(0, "raise"), pytest.param(1, "raise", marks=pytest.mark.slow), (0, "end"), (-1, "test")]
+    ("rank", "how"), [(0, "raise"), pytest.param(1, "raise", marks=pytest.mark.sweep), (0, "end"), (-1, "test")]
 )
 def test_what_a_job_saves_when_it_ends_in_an_iteration_is_the_iteration_before(job, rank, how, tmp_path_factory):
     """The forward pass has changed the running statistics by then, or, in a test, those of the iteration are complete."""
