@@ -268,6 +268,21 @@ def test_a_percentile_and_entropy_leave_out_what_is_rare():
     assert 2 < histogram.range("entropy")[1] < 60
 
 
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize(
+    ("low", "high", "count"), [(1, 1, 9), (0.5, 1, 9), (0.9, 1, 1000), (16, 255, 5000), (0.0702, 0.0703, 2)], ids=str
+)
+def test_entropy_does_not_cut_numbers_that_are_all_far_from_0(low, high, count, sign):
+    """A constant, bright pictures: the distribution of nothing, or of one number, diverges from none."""
+    values = np.linspace(low, high, count, dtype=np.float32)
+    if high < 0.1:  # two, and most of them are larger
+        values = np.concatenate([values, np.ones(50, np.float32)])
+    histogram = Histogram()
+    histogram.add(sign * values)
+    least, most = histogram.range("entropy")
+    assert (most if sign > 0 else -least) > 0.9 * values.max()
+
+
 @pytest.mark.parametrize("method", ["percentile", "entropy"])
 @pytest.mark.parametrize("power", [-149, -140, -120, 100])
 def test_ranges_of_the_least_and_the_largest_numbers(method, power):
