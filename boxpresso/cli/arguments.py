@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import os
 from typing import Any, Union
 
@@ -144,13 +145,13 @@ def number(text: str) -> float:
         value = float(text)
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
-    if value != value or value in (float("inf"), float("-inf")):
+    if not math.isfinite(value):
         raise argparse.ArgumentTypeError(f"{text!r} is not finite")
     return value
 
 
 def fraction(text: str) -> float:
-    """A number, or one divided by another.
+    """A number other than 0, or one divided by another.
 
     >>> fraction("1/4"), fraction("0.5")
     (0.25, 0.5)
@@ -158,7 +159,10 @@ def fraction(text: str) -> float:
     above, slash, below = text.partition("/")
     if slash and number(below) == 0:
         raise argparse.ArgumentTypeError(f"{text!r} divides by 0")
-    return number(above) / (number(below) if slash else 1)
+    value = number(above) / (number(below) if slash else 1)
+    if not value or not math.isfinite(value):
+        raise argparse.ArgumentTypeError(f"{text!r} is {value:g}, which leaves nothing of a picture")
+    return value
 
 
 def numbers(text: str) -> tuple[float, ...]:
@@ -182,6 +186,13 @@ def positive(text: str) -> int:
     """A whole number from 1."""
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1")
+    return int(text)
+
+
+def count(text: str) -> int:
+    """A whole number from 0."""
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0")
     return int(text)
 
 
@@ -216,10 +227,13 @@ def width_height(text: str) -> tuple[int, int]:
 
 
 def mean(text: str) -> list[float] | str:
-    """Numbers as a list, or else the name of a file, which must exist."""
+    """Finite numbers as a list, or else the name of a file, which must exist."""
     try:
-        return [float(part) for part in text.split(",")]
+        values = [float(part) for part in text.split(",")]
     except ValueError:
         if not os.path.exists(text):
             raise argparse.ArgumentTypeError(f"{text!r} is neither numbers such as 104,117,123 nor a file") from None
         return text
+    if not all(map(math.isfinite, values)):
+        raise argparse.ArgumentTypeError(f"{text!r} is not finite")
+    return values

@@ -44,7 +44,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--size", metavar="WxH", type=arguments.width_height, help="resize all pictures to this")
     add("--gray", action="store_true", help="store one channel")
     add("--raw", action="store_true", help="store plain bytes, not JPEG and PNG files: larger, faster to read")
-    add("--shuffle", metavar="SEED", type=int, nargs="?", const=0, help="store them in a random order")
+    add("--shuffle", metavar="SEED", type=arguments.count, nargs="?", const=0, help="store them in a random order")
     add("--strict", action="store_true", help="end at the first picture that cannot be used or box beyond it")
 
 

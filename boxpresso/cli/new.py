@@ -89,7 +89,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     text = "how long to train (default: by the number of pictures)"
     add("--iterations", metavar="N", type=arguments.positive, help=text)
     add("--lr", metavar="R", type=rate, help="the learning rate at the start (default: by the backbone)")
-    add("--seed", metavar="N", type=int, default=1, help="of the split and of training (default: 1)")
+    add("--seed", metavar="N", type=arguments.count, default=1, help="of the split and of training (default: 1)")
     add("--force", action="store_true", help="replace a folder that was written by this command before")
 
 

@@ -72,7 +72,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     text = "end a request that takes longer (default: 60)"
     add("--timeout", metavar="SECONDS", type=seconds, default=60.0, help=text)
     text = "requests that may wait while one runs; more are refused (default: 8)"
-    add("--queue", metavar="N", type=count, default=8, help=text)
+    add("--queue", metavar="N", type=arguments.count, default=8, help=text)
     text = "pictures of waiting requests (of KServe v2) that go through the net together (default: 8)"
     add("--batch", metavar="N", type=arguments.positive, default=8, help=text)
     text = "a further name by which the server may be called; may be repeated"
@@ -158,13 +158,6 @@ def port(text: str) -> int:
     """A port, 0 for any."""
     if not text.isdecimal() or int(text) > 65535:
         raise ArgumentTypeError(f"{text!r} is not a port, a whole number from 0 to 65535")
-    return int(text)
-
-
-def count(text: str) -> int:
-    """A whole number from 0."""
-    if not text.isdecimal():
-        raise ArgumentTypeError(f"{text!r} is not a whole number from 0")
     return int(text)
 
 

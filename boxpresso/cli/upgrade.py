@@ -44,14 +44,14 @@ def run(args: Namespace) -> int:
 
 def upgrade_weights(old: str, new: str) -> None:
     """Writes today's form of a .caffemodel or .h5."""
-    from ..net.weights import read_weights, save_weights
+    from ..net.weights import read_weights, save_weights, without_scales
 
     file = read_weights(old)
     partial = [layer.name for layer in file.layers if any(blob is None for blob in layer.blobs)]
     if partial:
         raise ModelError(f"{old}: {listed(partial)} use blobs of other layers; load it into its Net and use Net.save")
     rows = [(layer.name, layer.type or "", (), (), [b for b in layer.blobs if b is not None]) for layer in file.layers]
-    save_weights(new, rows, file.name)
+    save_weights(new, without_scales(new, rows), file.name)
     print(f"{new}: the weights of {len(rows)} layers in today's form; parameters of layers are in the prototxt")
 
 

@@ -73,6 +73,8 @@ def mean_array(mean: Mean, channels: int, width: int, height: int) -> Numpy:
         )
     if not array.size:
         raise ModelError(f"{source} has the shape {array.shape}, without a number: give a mean picture with pixels")
+    if not np.isfinite(array).all():
+        raise ModelError(f"{source} has numbers that are not finite, and so would have all pictures: make it anew")
     if array.ndim < 3:
         return array.reshape(-1, 1, 1)
     if array.shape[1:] not in ((1, 1), (height, width)):

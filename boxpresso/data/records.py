@@ -90,7 +90,7 @@ def write_records(path: str | os.PathLike[str], records: Iterable[tuple[str, byt
 
     Raises
     ------
-    DataError: `path` exists, or the package lmdb is missing.
+    DataError: `path` exists or cannot be written, or the package lmdb is missing.
 
     Examples
     --------
@@ -105,10 +105,13 @@ def write_records(path: str | os.PathLike[str], records: Iterable[tuple[str, byt
     to = Path(path)
     if to.exists():
         raise DataError(f"{to} exists already; remove it, or name another")
-    to.parent.mkdir(parents=True, exist_ok=True)
-    files.sweep(to.parent.glob(f"{glob.escape(to.name)}.*.partial"))
-    partial = files.beside(to, ".partial")
-    partial.mkdir()
+    try:
+        to.parent.mkdir(parents=True, exist_ok=True)
+        files.sweep(to.parent.glob(f"{glob.escape(to.name)}.*.partial"))
+        partial = files.beside(to, ".partial")
+        partial.mkdir()
+    except OSError as error:
+        raise DataError(f"cannot write the LMDB {to}: {error.strerror or error}") from error
     size, count = 1 << 26, 0
     env: Any = None
     waiting: list[tuple[bytes, bytes]] = []

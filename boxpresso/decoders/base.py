@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import isfinite
 from operator import index
 from typing import Any, ClassVar
 
@@ -24,8 +25,16 @@ def two(value: Any) -> tuple[int, int]:
     return width, height
 
 
+def factor(value: Any) -> float:
+    """What pixels are multiplied by. Raises TypeError or ValueError for what is no finite number, and for 0."""
+    number = float(value)
+    if not number or not isfinite(number):
+        raise ValueError
+    return number
+
+
 PLAIN: Mapping[str, tuple[Callable[[Any], Any], str]] = {  # of settings: what makes Python's numbers of them, in words
-    "scale": (float, "a number"), "threshold": (float, "a number"), "overlap": (float, "a number"),
+    "scale": (factor, "a finite number other than 0"), "threshold": (float, "a number"), "overlap": (float, "a number"),
     "anchors": (lambda values: tuple(map(float, values)), "numbers"), "size": (two, "two whole numbers, (width, height)"),
 }  # fmt: skip
 

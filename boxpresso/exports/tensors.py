@@ -11,7 +11,7 @@ import numpy as np
 
 from ..layers.core.registry import known_type, layer_class
 from ..net import Net
-from ..net.weights import read_weights, save_weights
+from ..net.weights import read_weights, save_weights, without_scales
 from ..proto.errors import ModelError
 from ..proto.files import replacing
 from ..proto.reading import FilePath, kind_of
@@ -46,6 +46,7 @@ def convert_weights(source: FilePath, target: FilePath) -> int:
     """Writes the weights of one file as another: .caffemodel, .h5 or .safetensors, as the names end.
 
     Names, types and the order of layers stay; so do the numbers, bit for bit, but float16 becomes float32 in a .caffemodel.
+    Scales for 8 bits stay but in HDF5, which has no place for them; a warning says so.
 
     Parameters
     ----------
@@ -66,7 +67,7 @@ def convert_weights(source: FilePath, target: FilePath) -> int:
     if os.fspath(target).endswith(SUFFIX):
         write_safetensors(target, rows)
     elif os.fspath(target).endswith((".caffemodel", ".h5", ".hdf5")):
-        save_weights(target, rows)
+        save_weights(target, without_scales(os.fspath(target), rows))
     else:
         raise ModelError(f"{os.fspath(target)}: weights are written as .caffemodel, .h5 or .safetensors, by the name")
     return sum(bool(row[4]) for row in rows)
@@ -106,12 +107,11 @@ def write_safetensors(path: FilePath, rows: Sequence[Row], net_name: str = "") -
                 f"{os.fspath(path)}: two layers are called {name!r}, so that {twice[0]!r} would be there twice"
             )
         tensors.update({key: np.ascontiguousarray(blob) for key, blob in zip(keys, blobs)})
-        if blobs:
-            table.append({"name": name, "type": kind, "blobs": keys})
+        table.append({"name": name, "type": kind, "blobs": keys})
     header = {"format": "pt", "net": net_name, "layers": json.dumps(table)}
     with replacing(path) as part:
         safetensors.numpy.save_file(tensors, part, metadata=header)
-    return len(table)
+    return sum(bool(row["blobs"]) for row in table)
 
 
 def read_safetensors(path: FilePath) -> list[Row]:

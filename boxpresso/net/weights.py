@@ -17,7 +17,7 @@ from ..proto.weights import Row, Weights, read_weights, save_weights
 
 __all__ = [
     "CopyReport", "LayerWeights", "Row", "Weights", "batch_norm_blobs", "copy_weights", "read_blob", "read_mean",
-    "read_weights", "save_weights",
+    "read_weights", "save_weights", "without_scales",
 ]  # fmt: skip
 
 Numpy = np.ndarray[Any, Any]
@@ -30,6 +30,19 @@ def scales_of(weights: Weights) -> Quantization | None:
     """
     layer = weights.get(MARK)
     return None if layer is None else Quantization.of_text(layer.type or "", weights.path)
+
+
+def without_scales(path: str, rows: Sequence[Row]) -> list[Row]:
+    """The layers of a file that become `path`: where that is HDF5 without scales for 8 bits, for which it has no place."""
+    rows = list(rows)
+    if path.endswith((".h5", ".hdf5")) and any(row[0] == MARK for row in rows):
+        warnings.warn(
+            f"{path} has no scales for 8 bits, for HDF5 has no place for them: it runs in float32; a .caffemodel holds them",
+            BoxpressoWarning,
+            stacklevel=3,
+        )
+        rows = [row for row in rows if row[0] != MARK]
+    return rows
 
 
 @dataclass

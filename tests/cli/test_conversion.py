@@ -61,6 +61,25 @@ def test_convert(tmp_path, capsys):
     assert call(capsys, "convert", "word", root, tmp_path / "z")[0] == 2
 
 
+def test_what_cannot_be_written_or_drawn(tmp_path, capsys):
+    root, blocked = coco_folder(tmp_path / "coco"), tmp_path / "file"
+    blocked.write_text("x")
+    status, _, err = call(capsys, "convert", "coco", root, blocked / "db")
+    assert (status, "fault of Boxpresso" in err, f"cannot write the LMDB {blocked / 'db'}: " in err) == (1, False, True)
+    for words in (
+        ("convert", "coco", root, tmp_path / "db", "--shuffle", "-5"),
+        ("new", "ssd", "--data", root, "--seed", "-5"),
+    ):
+        status, _, err = call(capsys, *words)
+        assert (status, "'-5' is not a whole number from 0" in err) == (2, True)
+
+
+@pytest.mark.parametrize("words", [("--mean", "nan"), ("--mean", "1,inf,2"), ("--scale", "0"), ("--scale", "0/5")])
+def test_pictures_of_which_nothing_would_be_left(words, capsys):
+    status, _, err = call(capsys, "detect", "a.prototxt", "a.caffemodel", "a.png", *words)
+    assert (status, "is not finite" in err or "leaves nothing of a picture" in err) == (2, True)
+
+
 def test_mean(tmp_path, capsys):
     status, out, _ = call(capsys, "mean", datum_lmdb(tmp_path / "db", 4), tmp_path / "mean.binaryproto")
     assert status == 0

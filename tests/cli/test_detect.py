@@ -135,6 +135,17 @@ def test_a_mean_that_does_not_fit_is_refused(net):
         detect(net, picture(), mean=np.zeros((3, 0, 7)))
 
 
+@pytest.mark.parametrize("number", [np.nan, np.inf, -np.inf])
+def test_a_mean_or_a_scale_that_is_not_finite_is_refused(net, number):
+    """All pictures would be without detections."""
+    for mean in (number, (1, 2, number), np.full((3, 4, 5), number)):
+        with pytest.raises(ModelError, match="the mean has numbers that are not finite"):
+            detect(net, picture(), mean=mean)
+    for scale in (number, 0):
+        with pytest.raises(BoxpressoError, match="scale must be a finite number other than 0"):
+            detect(net, picture(), scale=scale)
+
+
 @pytest.mark.parametrize("name", ["QR0", "QR1"])
 def test_qr_codes_are_found_where_opencv_finds_them(name):
     """The real detector of WeChat's QR codes: preprocessing and boxes against what OpenCV 4.12 recorded."""

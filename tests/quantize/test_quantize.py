@@ -16,7 +16,7 @@ from test_int8 import INT8, field_of, inputs, kinds, layer
 
 import boxpresso
 from boxpresso import Detector, ModelError, Net
-from boxpresso.cli.main import main
+from boxpresso.cli.main import main, make_parser
 from boxpresso.evaluation import evaluate
 from boxpresso.graph.quantization import FORMAT, MARK, LayerNote, Quantization
 from boxpresso.net.weights import read_weights, save_weights
@@ -99,6 +99,33 @@ def test_a_net_in_8_bits_is_near(made, tmp_path):
     plain = Net(str(model), out, device="cpu", precision="float32")
     assert plain.quantization is None
     np.testing.assert_array_equal(plain.forward(x=xs[0])["prob"], net.forward(x=xs[0])["prob"])
+
+
+def test_scales_in_other_kinds_of_files(made, tmp_path):
+    """HDF5 has no place for them, and says so; others keep them, and all layers with them."""
+    model, _, net, xs = made
+    boxpresso.quantize.save(net, quantised(made), tmp_path / "int8.caffemodel")
+    for verb in (["upgrade"], ["convert", "weights"]):
+        with pytest.warns(BoxpressoWarning, match="no scales for 8 bits"):
+            convert_or_upgrade(verb, tmp_path / "int8.caffemodel", tmp_path / "float.h5")
+        other = Net(str(model), tmp_path / "float.h5", device="cpu")
+        assert other.quantization is None
+        np.testing.assert_array_equal(other.forward(x=xs[0])["prob"], net.forward(x=xs[0])["prob"])
+        convert_or_upgrade(verb, tmp_path / "int8.caffemodel", tmp_path / "again.caffemodel")
+        assert Net(str(model), tmp_path / "again.caffemodel", device="cpu").quantization.chosen == LAYERS
+    pytest.importorskip("safetensors", reason="safetensors is not installed")
+    convert_or_upgrade(["convert", "weights"], tmp_path / "int8.caffemodel", tmp_path / "w.safetensors")
+    convert_or_upgrade(["convert", "weights"], tmp_path / "w.safetensors", tmp_path / "back.caffemodel")
+    before, after = (read_weights(tmp_path / f"{name}.caffemodel") for name in ("int8", "back"))
+    assert [(each.name, each.type) for each in after.layers] == [(each.name, each.type) for each in before.layers]
+    assert Net(str(model), tmp_path / "back.caffemodel", device="cpu").quantization.chosen == LAYERS
+
+
+def convert_or_upgrade(verb: list[str], source, target) -> None:
+    """By the modules of the command line, which let warnings through."""
+    parser = make_parser(verb[0])
+    args = parser.parse_args([*verb, str(source), str(target)])
+    assert args.module.run(args) == 0
 
 
 def test_biases_are_corrected_and_channels_equalised_where_outputs_are_nearer_so(made, tmp_path):
