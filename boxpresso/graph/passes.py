@@ -243,6 +243,7 @@ def in_int8(
     chosen: Collection[int],
     means: Mapping[Value, tuple[float, ...]],
     maxima: Mapping[Value, tuple[float, ...]],
+    strict: bool = True,
 ) -> Callable[[Plan, Source], Plan]:
     """The pass that gives steps their form in 8 bits, and values their layout and scale.
 
@@ -261,6 +262,8 @@ def in_int8(
     maxima
         The largest number of each channel of values, where channels are to have steps of their own as far as readers can. Of
         both, those of a value that has another number of channels now count for nothing.
+    strict
+        Whether a chosen step that reads or writes a value without a range is an error, and not left as it is.
     """
 
     def fitting(numbers: Mapping[Value, tuple[float, ...]], source: Source) -> dict[Value, tuple[float, ...]]:
@@ -293,7 +296,7 @@ def in_int8(
         forms: dict[int, Lowering] = {}  # by the place of a step: its lowering in 8 bits
         for i, step in enumerate(plan.steps):
             form, missing = form_of(step, source), [v for v in (*step.reads, *step.writes) if v not in ranges]
-            if form is not None and missing and step.layer in chosen:
+            if form is not None and missing and step.layer in chosen and strict:
                 layer = source.layers[step.layer]
                 raise ModelError(
                     f"{layer.type} layer {layer.name!r} is to run in 8 bits, but the scales have no range for its blob "

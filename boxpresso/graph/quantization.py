@@ -90,8 +90,8 @@ class Quantization:
         }
         return replace(self, layers=notes)
 
-    def narrow(self, source: Source) -> Callable[[Plan, Source], Plan]:
-        """The pass that puts the chosen layers of a net in 8 bits."""
+    def narrow(self, source: Source, strict: bool = True) -> Callable[[Plan, Source], Plan]:
+        """The pass that puts the chosen layers of a net in 8 bits. strict: as `in_int8` takes it."""
         steps = plain(source, ()).steps
         ranges: dict[Value, Any] = {}
         means: dict[Value, Any] = {}
@@ -105,7 +105,8 @@ class Quantization:
             for known in (ranges, means, maxima) if same else ():  # a later part of the net may read its tops
                 known.update(dict.fromkeys(step.writes, known[step.reads[0]]) if step.reads[0] in known else {})
         chosen = set(self.chosen)
-        return in_int8(ranges, {i for i, layer in enumerate(source.layers) if layer.name in chosen}, means, maxima)
+        numbers = {i for i, layer in enumerate(source.layers) if layer.name in chosen}
+        return in_int8(ranges, numbers, means, maxima, strict)
 
     def check(self, layers: Sequence[Layer], path: str) -> None:
         """Raises ModelError, which names the layer, where this is not of these layers as they are."""

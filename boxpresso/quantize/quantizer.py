@@ -237,7 +237,9 @@ class Quantizer:
                     raise ModelError(f"input {i} of those given lacks {missing[0]!r}; give each input of the net")
             elif seeing is not None:
                 self.reference.append(seeing(image))
-                self.inputs.append({name: np.array(self.float.blobs[name].data) for name in self.float.inputs})
+                runner = self.float._runner
+                assert runner is not None
+                self.inputs.append({name: runner.given(name) for name in self.float.inputs})
             else:
                 name, channels, width, height = picture_input(self.float)
                 self.inputs.append({name: prepare(as_pixels(image), channels, width, height, Settings())})
@@ -311,11 +313,11 @@ class Quantizer:
                 )  # fmt: skip
 
     def able(self, ranges: Mapping[str, Any]) -> list[str]:
-        """The layers that have a form in 8 bits; sets `deciding`."""
+        """The layers that have a form in 8 bits, and ranges of what they read and write; sets `deciding`."""
         every = Quantization(ranges, {layer.name: LayerNote(INT8) for layer in self.net.layers})
         runner = self.int8._runner
         assert runner is not None
-        runner.use_int8(every.narrow(runner.source))
+        runner.use_int8(every.narrow(runner.source, strict=False))
         steps = [step for plan in runner.optimised() for step in plan.steps]
         runner.use_int8(None)
         narrow = [step for step in steps if step.lowering is not None and step.lowering.takes == BYTES]

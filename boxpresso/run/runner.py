@@ -465,6 +465,14 @@ class Runner:
         self.ran_once[i] = [self.copy(blob, blob.shape) if self.last[name][1] else None for name, blob in names]
         self.computed.update((v, blob) for v, blob in zip(self.writes[i], self.ran_once[i]) if blob is not None)
 
+    def given(self, name: str) -> Numbers:
+        """What an input was when the last forward by the plan began, a copy: a layer in place may have written over it."""
+        for i, blobs in self.ran_once.items():
+            for top, blob in zip(self.source.names[i][1], blobs):
+                if top == name and blob is not None:
+                    return np.array(blob.data)
+        return np.array(self.source.blobs[name].data)
+
     def run_layers(self, end: int) -> None:
         """Runs the layers before `end` by themselves again, but for those that give other data or run once a forward."""
         self.counted(None)

@@ -13,6 +13,7 @@ import pytest
 from places import ROOT
 from shared import SHARED
 from test_int8 import INT8, field_of, inputs, kinds, layer
+from tiny_ssd import TINY, picture, tiny_net
 
 import boxpresso
 from boxpresso import Detector, ModelError, Net
@@ -126,6 +127,60 @@ def convert_or_upgrade(verb: list[str], source, target) -> None:
     parser = make_parser(verb[0])
     args = parser.parse_args([*verb, str(source), str(target)])
     assert args.module.run(args) == 0
+
+
+def test_what_reads_rows_that_a_layer_chooses_stays_in_float():
+    """No range of such rows is measured: neither an inner product nor a sum behind a convolution can be in 8 bits."""
+    rng = np.random.default_rng(0)
+    text = (
+        inputs((2, 5, 6, 6), (2, 8, 4, 4))
+        + 'layer { name: "s" type: "Input" top: "s" input_param { shape { dim: 2 } } }'
+        + layer("a", "Convolution", "x", field_of(8, 3, {}))
+        + layer("rows", "Filter", "a s")
+        + layer("b", "Convolution", "rows", field_of(8, 3, {"pad": 1}))
+        + layer("rest", "Filter", "y s")
+        + layer("c", "Convolution", "b", field_of(8, 1, {}))
+        + layer("sum", "Eltwise", "c rest")
+        + layer("f", "InnerProduct", "rows", "inner_product_param { num_output: 6 }")
+        + layer("d", "Convolution", "sum", field_of(8, 1, {}))
+    )
+    net = Net(parse_net(text), device="cpu", seed=1)
+    random_weights(net, rng)
+    shown = [
+        {"x": rng.standard_normal((2, 5, 6, 6)), "y": rng.standard_normal((2, 8, 4, 4)), "s": [1, i % 2]}
+        for i in range(3)
+    ]
+    wanted = net.forward(**shown[0])
+    scales = boxpresso.quantize(net, shown, speed=False, drop=1)
+    assert scales.chosen == ["a", "d"]
+    net.quantize(scales)
+    result = net.forward(**shown[0])
+    assert result["d"].shape == wanted["d"].shape == (1, 8, 4, 4)
+    for name, values in wanted.items():
+        assert not np.array_equal(result[name], values)
+        np.testing.assert_allclose(result[name], values, atol=0.05 * np.abs(values).max())
+
+
+@pytest.mark.filterwarnings("ignore::boxpresso.proto.errors.BoxpressoWarning")
+@pytest.mark.parametrize("behind", [False, True])
+def test_inputs_are_what_the_net_was_given(behind):
+    """And not what a layer in place has left of them, which would go through that layer twice. behind: another in place."""
+    more = 'layer { name: "first" type: "Power" bottom: "data" top: "data" power_param { scale: 0.25 } }'
+    if behind:
+        more = 'layer { name: "pass" type: "Dropout" bottom: "data" top: "data" }' + more
+    ranges = {}
+    for text in (TINY, TINY.replace('layer { name: "feature"', more + 'layer { name: "feature"', 1)):
+        net = Net(parse_net(text), device="cpu", seed=1)
+        for name, blobs in tiny_net().params.items():
+            for blob, other in zip(net.params[name], blobs):
+                blob.data[...] = other.data
+        net.params["feature"][0].data[...] *= 1 if text == TINY else 4
+        pictures = [picture(cell=(1, 2)), picture(cell=(0, 3), colour=(10, 20, 250))]
+        ranges[text] = boxpresso.quantize(Detector(net), pictures, speed=False, drop=1).ranges
+    plain, changed = ranges.values()
+    assert changed["data"] == plain["data"] == [(0.0, 255.0)]
+    assert changed["first"] == [(0.0, 63.75)]
+    assert changed["feature"] == plain["feature"]
 
 
 def test_biases_are_corrected_and_channels_equalised_where_outputs_are_nearer_so(made, tmp_path):
