@@ -66,8 +66,8 @@ def merge(
     Raises
     ------
     ModelError
-        Where nothing can be merged, a name is that of two layers with weights or of one that is merged and another, or a file
-        cannot be read or written.
+        Where nothing can be merged, both files to write are one, a name is that of two layers with weights or of one that is
+        merged and another, or a file cannot be read or written.
 
     Source
     ------
@@ -87,6 +87,11 @@ def merge(
     ...     print(gone, [layer.name for layer in read_net(f"{folder}/b.prototxt").layer])
     ['b'] ['x', 'c', 'r']
     """
+    if os.path.realpath(out_model) == os.path.realpath(out_weights):
+        raise ModelError(
+            f"{os.fspath(out_model)} is named for the prototxt and for the weights, of which one would replace the other; give "
+            "each a name"
+        )
     original = model if isinstance(model, NetParameter) else read_net(model)
     chosen = select(original, "TEST", level=level, stages=stages)
     source = "" if isinstance(model, NetParameter) else os.fspath(model)

@@ -95,6 +95,15 @@ def test_what_cannot_be_merged_is_said(tmp_path, capsys):
     assert "looks at no offsets" in capsys.readouterr().err
 
 
+def test_two_files_of_one_name_are_refused(tmp_path, monkeypatch):
+    """One would replace the other without a word."""
+    monkeypatch.chdir(tmp_path)
+    for one, other in (("m.caffemodel", "m.caffemodel"), ("m", "../" + tmp_path.name + "/m")):
+        with pytest.raises(ModelError, match="one would replace the other"):
+            merge("deploy.prototxt", "deploy.caffemodel", one, other)
+    assert not list(tmp_path.iterdir())
+
+
 def test_shared_weights_stay(tmp_path):
     """What another layer reads too is not changed."""
     named = 'param { name: "shared" }'
