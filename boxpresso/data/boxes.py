@@ -70,8 +70,8 @@ def iou(a: np.ndarray, b: np.ndarray, last: int = 0) -> np.ndarray:
     return np.asarray(np.divide(shared, union, out=np.zeros_like(union), where=shared > 0))
 
 
-def coverage(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """The fraction of each box of a (..., 4) that lies in b (..., 4); 0 for a box without area.
+def coverage(a: np.ndarray, b: np.ndarray, last: int = 0) -> np.ndarray:
+    """The fraction of each box of a (..., 4) that lies in b (..., 4); 0 for a box without area. `last` as in `area`.
 
     Examples
     --------
@@ -79,8 +79,8 @@ def coverage(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     >>> coverage(np.array([0.0, 0, 2, 2]), np.array([1.0, 0, 9, 9])).item()
     0.5
     """
-    whole = np.broadcast_to(area(a), np.broadcast_shapes(a.shape[:-1], b.shape[:-1]))
-    return np.asarray(np.divide(intersection(a, b), whole, out=np.zeros_like(whole), where=whole > 0))
+    whole = np.broadcast_to(area(a, last), np.broadcast_shapes(a.shape[:-1], b.shape[:-1]))
+    return np.asarray(np.divide(intersection(a, b, last), whole, out=np.zeros_like(whole), where=whole > 0))
 
 
 def best(scores: np.ndarray, count: int = -1) -> np.ndarray:

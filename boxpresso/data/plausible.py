@@ -49,6 +49,7 @@ def fill(role: str, shape: tuple[int, ...], image: tuple[int, ...], classes: int
         return values
     if role in (
         "objects",
+        "areas",
         "objects of images",
         "viewed objects",
         "polygons",
@@ -84,6 +85,7 @@ def boxes(role: str, shape: tuple[int, ...], size: tuple[int, int], images: int,
     centres = part[:, :2] + part[:, 2:] / 2
     rows = {
         "objects": [pixels, one],
+        "areas": [pixels],
         "objects of images": [pixels, one, number],
         "viewed objects": [pixels, one, zero],
         "polygons": [pixels[:, [0, 1, 2, 1, 2, 3, 0, 3]], one],

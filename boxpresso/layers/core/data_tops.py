@@ -44,8 +44,8 @@ class Top:
     shape
         Of its blob.
     role
-        What its values mean: "image", "class", "boxes" (SSD's rows), "objects" (pixels and a class), "polygons", "yolo",
-        "instances", "info", "sizes", "rois", "detectnet labels", "labels map", "detection map", "ones" or "numbers".
+        What its values mean: "image", "class", "boxes" (SSD's rows), "objects" (pixels and a class), "areas" (pixels),
+        "polygons", "yolo", "instances", "info", "sizes", "rois", "detectnet labels", "labels map", "detection map", "ones" or "numbers".
     certain
         Whether fields told the shape; if not, the layer that reads the top may.
     """
@@ -161,6 +161,8 @@ def by_name(name: str, batch: int, image: tuple[int, ...], classes: int, columns
         "labels": Top((REGIONS,), "class"),
         "im_info": Top((1, 3), "info"),
         "gt_boxes": Top((OBJECTS, columns), "objects" if columns == 5 else "rotated objects"),
+        "gt_ishard": Top((OBJECTS,), "numbers"),
+        "dontcare_areas": Top((OBJECTS, 4), "areas"),
         "gt_rois": Top((OBJECTS, 6), "objects of images"),
         "gt_quads": Top((OBJECTS, 9), "polygons"),
         "gt_masks": Top((OBJECTS, 1, 14, 14), "ones", False),

@@ -25,6 +25,7 @@ class AnchorTargets(Layer):
     kernels: ClassVar[Kernels] = suppress.kernels
 
     array_copies = 3
+    passed_over: np.ndarray = np.zeros(0, int)  # the anchors that not_learned told, in forward
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.no_gradient = True
@@ -89,6 +90,7 @@ class AnchorTargets(Layer):
         anchors, ignored = every[at], truth[:, -1] < 0
         self.need_pairs("overlaps of anchors and true boxes", len(anchors) * len(truth), PAIR)
         shared = self.boxes.overlaps(self.device, anchors, truth[:, :-1])
+        self.passed_over = self.not_learned(bottom, anchors, truth, shared)
         of_anchors = self.label(shared, self.boxes.turn(anchors[:, None], truth), ignored)
         targets = np.zeros(anchors.shape)
         if not ignored.all() and len(anchors):
@@ -106,6 +108,12 @@ class AnchorTargets(Layer):
     def inside(self, every: np.ndarray, info: np.ndarray) -> np.ndarray:
         """The numbers of the anchors that count."""
         return np.flatnonzero(self.boxes.inside(every, info[0], info[1], self.settings["allowed_border"]))
+
+    def not_learned(
+        self, bottom: list[Blob], anchors: np.ndarray, truth: np.ndarray, shared: np.ndarray
+    ) -> np.ndarray:  # fmt: skip
+        """The numbers of the anchors with label -1 whatever they overlap: here none."""
+        return np.zeros(0, int)
 
     def label(self, shared: np.ndarray, turn: np.ndarray, ignored: np.ndarray) -> np.ndarray:
         """1, 0 or -1 for each anchor, from its overlaps with the true boxes (A, G) and which of these are ignored."""
@@ -126,6 +134,7 @@ class AnchorTargets(Layer):
             if s["rpn_clobber_positives"]:
                 far = (most >= s["rpn_positive_overlap"]) & (turned > s["r_negative_angle_filter"])
                 labels[background | far] = 0
+        labels[self.passed_over] = -1
         self.leave_out(labels, 1, int(s["rpn_fg_fraction"] * s["rpn_batchsize"]))
         self.leave_out(labels, 0, s["rpn_batchsize"] - int((labels == 1).sum()))
         return labels

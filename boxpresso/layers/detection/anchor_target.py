@@ -1,4 +1,5 @@
-"""AnchorTarget, FrcnnAnchorTarget, FPNAnchorTarget, RotateAnchorTarget: the targets of a region proposal network."""
+"""AnchorTarget, DontcareAnchorTarget, FrcnnAnchorTarget, FPNAnchorTarget, RotateAnchorTarget: the targets of a region
+proposal network."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from ...data.boxes import PAIR
 from ...device import Blob
-from . import pyramid
+from . import dontcare, pyramid
 from .anchor_base import AnchorTargets
 from .rcnn import Rotated
 
@@ -97,7 +98,69 @@ class AnchorTarget(AnchorTargets, type="AnchorTarget", param="python_param", bot
     def variant(cls, module: str, axes: Sequence[int], tops: int) -> str:
         if cls is not AnchorTarget or len(axes) < 5:
             return cls.type
+        if len(axes) == 6 and axes[1] == 2:  # true boxes, where a pyramid has the scores of its second level
+            return "DontcareAnchorTarget"
         return "MNCAnchorTarget" if module.startswith("pylayer.") else "FPNAnchorTarget"
+
+
+class DontcareAnchorTarget(AnchorTarget, type="DontcareAnchorTarget", bottoms=6, tops=4):
+    """AnchorTarget where some true boxes are hard, and in some areas of the image objects are not marked.
+
+    This is the AnchorTargetLayer of rpn.anchor_target_layer with six bottoms. All that is not said here is as in
+    AnchorTarget. Label -1 has an anchor that lies in the areas by more than `dontcare_area_intersection_hi` of its own
+    area, summed over the areas; one that overlaps a hard true box by `rpn_positive_overlap` or more; and of each hard true
+    box the anchor that overlaps it most. There is no gradient.
+
+    Parameters
+    ----------
+    bottom 0, ..., bottom 3
+        As of AnchorTarget.
+    bottom 4
+        (G,), 1 for a true box that is hard: hidden by others, cut by the edge or small.
+    bottom 5
+        (D, 4), areas: xmin, ymin, xmax, ymax.
+    python_param
+        `param_str` as in AnchorTarget, where `allowed_border` is 1000; `preclude_hard_samples` (True): False takes hard true
+        boxes for others; `dontcare_area_intersection_hi` (0.5).
+
+    Returns
+    -------
+    top 0, top 1, top 2, top 3
+        As of AnchorTarget.
+
+    Raises
+    ------
+    LayerError
+        As AnchorTarget, and for bottoms 4 and 5 of another shape.
+
+    Source
+    ------
+    py-faster-rcnn for KITTI (bupt2-213/object_detection_caffe), as TFFRCNN.
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> text = 'type: "DontcareAnchorTarget" python_param { param_str: "{scales: [1], ratios: [1]}" }'
+    >>> bottoms = [[[[0, 0, 0]]] * 2], [[0, 0, 15, 15, 1]], [[16, 48, 1]], [0], [0], [[30, 0, 60, 15]]
+    >>> run_layer(text, *bottoms, tops=4)[0].tolist()
+    [[[[1.0, 0.0, -1.0]]]]
+    """
+
+    further: ClassVar[dict[str, Any]] = {**dontcare.SETTINGS, "allowed_border": 1000}
+
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
+        super().reshape(bottom, top)
+        dontcare.check_marks(self, bottom[1], bottom[4], bottom[5], 4)
+
+    def not_learned(
+        self, bottom: list[Blob], anchors: np.ndarray, truth: np.ndarray, shared: np.ndarray
+    ) -> np.ndarray:  # fmt: skip
+        of_hard = shared[:, dontcare.hard_of(self, bottom[4])]
+        result = dontcare.in_areas(self, anchors, bottom[5])
+        if of_hard.size:
+            result |= (of_hard >= self.settings["rpn_positive_overlap"]).any(1)
+            result[of_hard.argmax(0)] = True
+        return np.flatnonzero(result)
 
 
 class RotateAnchorTarget(AnchorTarget, type="RotateAnchorTarget", bottoms=(3, 4), tops=4):

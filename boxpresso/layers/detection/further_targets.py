@@ -208,7 +208,7 @@ class ViewpointProposalTarget(
         super().check_truth(known)
 
     def draw(self, boxes: np.ndarray, truth: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
-        s, draws = self.settings, self.draws()
+        s, draws = self.settings, self.drawn
         matched, most = self.boxes.nearest(self.device, boxes, truth[:, :-1])
         nothing = truth[matched, 4] < 0 if len(truth) else np.zeros(len(boxes), bool)
         known = np.where(nothing, 0, most)
@@ -394,7 +394,7 @@ class MaskProposalTarget(
         top[6].reshape(rows, 1, self.side, self.side)
 
     def draw(self, boxes: np.ndarray, truth: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
-        s, draws = self.settings, self.draws()
+        s, draws = self.settings, self.drawn
         matched, most = self.boxes.nearest(self.device, boxes, truth[:, :-1])
         objects = np.flatnonzero(most >= s["fg_thresh"])
         others = np.flatnonzero((most < s["bg_thresh_hi"]) & (most >= s["bg_thresh_lo"]))

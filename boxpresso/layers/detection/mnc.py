@@ -282,7 +282,7 @@ class MNCProposalTarget(
             blob.reshape(*shape)
 
     def draw(self, boxes: np.ndarray, truth: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
-        s, draws = self.settings, self.draws()
+        s, draws = self.settings, self.drawn
         matched, most = self.boxes.nearest(self.device, boxes, truth[:, :-1])
         kinds: list[np.ndarray] = []
         left = self.whole

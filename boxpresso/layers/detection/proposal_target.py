@@ -1,5 +1,5 @@
-"""ProposalTarget, FrcnnProposalTarget, FPNProposalTarget, RotateProposalTarget: the regions that a detector learns
-from, and their targets."""
+"""ProposalTarget, DontcareProposalTarget, FrcnnProposalTarget, FPNProposalTarget, RotateProposalTarget: the regions that a
+detector learns from, and their targets."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from ...device import Blob
 from ..core import Trait
-from . import fields, group_target, pyramid
+from . import dontcare, fields, group_target, pyramid
 from .rcnn import Rotated
 from .target_base import RegionTargets, give, put
 
@@ -102,6 +102,8 @@ class ProposalTarget(
 
     @classmethod
     def variant(cls, module: str, axes: Sequence[int], tops: int) -> str:
+        if cls is ProposalTarget and tops == 5 and len(axes) == 4:
+            return "DontcareProposalTarget"
         if cls is not ProposalTarget or tops < 7:
             return cls.type
         if tops == 7:
@@ -195,6 +197,78 @@ class ProposalTarget(
             self.forward_grouped(bottom, top)
             return
         self.give(self.sample(bottom), top)
+
+
+class DontcareProposalTarget(ProposalTarget, type="DontcareProposalTarget", bottoms=4, tops=5):
+    """ProposalTarget where some true boxes are hard, and in some areas of the image objects are not marked.
+
+    This is the ProposalTargetLayer of rpn.proposal_target_layer with four bottoms. All that is not said here is as in
+    ProposalTarget. Neither object nor background is a region that overlaps a hard true box by `fg_thresh` or more, or
+    that lies in the areas by more than `dontcare_area_intersection_hi` of its own area, summed over the areas. With
+    `append_gtbox` the true boxes that are not hard are regions, and once more those boxes, each moved at random by up to a
+    fortieth of its width and height. There is no gradient.
+
+    Parameters
+    ----------
+    bottom 0, bottom 1
+        As of ProposalTarget.
+    bottom 2
+        (G,), 1 for a true box that is hard.
+    bottom 3
+        (D, 4), areas: xmin, ymin, xmax, ymax.
+    python_param
+        `param_str` as in ProposalTarget; `preclude_hard_samples` (True), `dontcare_area_intersection_hi` (0.5).
+
+    Returns
+    -------
+    top 0, ..., top 4
+        As of ProposalTarget.
+
+    Raises
+    ------
+    LayerError
+        As ProposalTarget, and for bottoms 2 and 3 of another shape.
+
+    Source
+    ------
+    py-faster-rcnn for KITTI (bupt2-213/object_detection_caffe), as TFFRCNN.
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> text = 'type: "DontcareProposalTarget" python_param { param_str: "{num_classes: 2, append_gtbox: False}" }'
+    >>> regions, truth, areas = [[0, 0, 0, 9, 9], [0, 0, 0, 1, 9]], [[0, 0, 9, 9, 1]], [[0, 0, 2, 9]]
+    >>> run_layer(text, regions, truth, [0], areas, tops=5)[1].tolist()
+    [1.0]
+    """
+
+    extra: ClassVar[dict[str, Any]] = {**ProposalTarget.extra, **dontcare.SETTINGS}
+
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
+        super().reshape(bottom, top)
+        dontcare.check_marks(self, bottom[1], bottom[2], bottom[3], 2)
+
+    def most_rows(self, bottom: Sequence[Blob]) -> int:
+        own = bottom[1].shape[0] if self.settings["append_gtbox"] else 0
+        rows, batch = bottom[0].shape[0] + 2 * own, int(self.settings["batch_size"])
+        return rows if batch < 0 else min(batch, rows)
+
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
+        self.hard, self.areas = dontcare.hard_of(self, bottom[2]), bottom[3]
+        super().forward(bottom, top)
+
+    def own_regions(self, truth: np.ndarray) -> np.ndarray:
+        easy = np.asarray(truth[~self.hard, :-1])
+        size = easy[:, 2:] - easy[:, :2] + 1
+        move = (self.drawn.random(size.shape) - 0.5) * dontcare.JITTER * size
+        return np.concatenate([easy, easy + np.tile(move, 2).astype(easy.dtype)])
+
+    def learned(self, boxes: np.ndarray, truth: np.ndarray) -> np.ndarray:
+        result = ~dontcare.in_areas(self, boxes, self.areas)
+        if self.hard.any():
+            _, most = self.boxes.nearest(self.device, boxes, truth[self.hard, :-1])
+            result &= most < self.settings["fg_thresh"]
+        return np.asarray(result)
 
 
 class RotateProposalTarget(ProposalTarget, type="RotateProposalTarget", bottoms=2, tops=5):

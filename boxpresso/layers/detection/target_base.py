@@ -149,8 +149,10 @@ class RegionTargets(Layer, traits=Trait.CHOOSES_ROWS):
             self.need(False, f"takes one image at a time, got regions of image {regions[:, 0].max():g}")
         self.check_truth(truth)
         regions = self.screen(regions, truth)
+        self.drawn = self.draws()
         if self.settings["append_gtbox"]:
-            regions = np.concatenate([regions, np.column_stack([np.zeros(len(truth), truth.dtype), truth[:, :-1]])])
+            own = self.own_regions(truth)
+            regions = np.concatenate([regions, np.column_stack([np.zeros(len(own), own.dtype), own])])
         self.need_pairs("overlaps of regions and true boxes", len(regions) * len(truth))
         chosen, matched, objects = self.draw(regions[:, 1:].astype(np.float64), truth.astype(np.float64))
         labels = np.zeros(len(chosen))
@@ -160,6 +162,14 @@ class RegionTargets(Layer, traits=Trait.CHOOSES_ROWS):
     def truth(self, blob: Blob) -> np.ndarray:
         """The true boxes (G, columns + 1), each with its label."""
         return np.asarray(blob.data).reshape(-1, self.boxes.columns + 1)
+
+    def own_regions(self, truth: np.ndarray) -> np.ndarray:
+        """The boxes that are regions with `append_gtbox`: here all true ones."""
+        return np.asarray(truth[:, :-1])
+
+    def learned(self, boxes: np.ndarray, truth: np.ndarray) -> np.ndarray:
+        """Which boxes may be drawn: here all."""
+        return np.ones(len(boxes), bool)
 
     def give_offsets(self, drawn: Drawn, top: Sequence[Blob]) -> None:
         """Offsets, weights inside and weights outside of the loss, (D, columns * classes) each, in three tops."""
@@ -203,12 +213,12 @@ class RegionTargets(Layer, traits=Trait.CHOOSES_ROWS):
 
     def draw(self, boxes: np.ndarray, truth: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
         """The boxes drawn, objects first; the true box that each overlaps most; how many are objects."""
-        s, draws = self.settings, self.draws()
+        s, draws, learned = self.settings, self.drawn, self.learned(boxes, truth)
         matched, most = self.boxes.nearest(self.device, boxes, truth[:, :-1])
         turned = self.boxes.turn(boxes, truth[matched]) if len(truth) else np.zeros(len(boxes))
         far = (most >= s["fg_thresh"]) & (turned > s["r_negative_angle_filter"])
-        objects = np.flatnonzero((most >= s["fg_thresh"]) & (turned <= s["r_positive_angle_filter"]))
-        others = np.flatnonzero(((most < s["bg_thresh_hi"]) & (most >= s["bg_thresh_lo"])) | far)
+        objects = np.flatnonzero(learned & (most >= s["fg_thresh"]) & (turned <= s["r_positive_angle_filter"]))
+        others = np.flatnonzero(learned & (((most < s["bg_thresh_hi"]) & (most >= s["bg_thresh_lo"])) | far))
         count = self.drawn_of(len(objects), s["fg_fraction"], self.whole)
         if len(objects):
             objects = draws.choice(objects, size=count, replace=False)

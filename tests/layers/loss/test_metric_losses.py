@@ -13,6 +13,7 @@ ROWS, OTHERS, THIRD = (RNG.standard_normal((5, 6)) for _ in range(3))
 LABELS, SEVERAL = np.array([0, 1, 0, 2, 1]), np.array([[1, 0, 1], [0, 1, 0], [0, 0, 1], [1, 1, 0], [0, 0, 0]])
 HASH = 'type: "HashingLoss" hashing_loss_param { bi_margin: %g tradeoff: %g }'
 TRIPLET = 'type: "TripletLoss" triplet_loss_param { margin: %g }'
+K1, K2, BITS = 'type: "K1_EuclideanLoss"', 'type: "K2_EuclideanLoss"', RNG.uniform(0.1, 1, (5, 3, 2))
 KL, NSS, ORDINAL, RELEVANT = (
     f'type: "{name}"' for name in ("KLDivLoss", "NSSLoss", "OrdinalRegressionLoss", "RelevantLoss")
 )
@@ -22,6 +23,8 @@ MAPS, LOOKS = (
 )
 LAUNCHES: list[tuple] = [  # for tests/device/test_threaded.py
     (HASH % (9, 0.1), [ROWS, LABELS], [True, False]),
+    (K1, [BITS, BITS], [True, True]),
+    (K2, [BITS, BITS], [True, True]),
     (TRIPLET % 1, [ROWS, OTHERS, THIRD], [True, True, True]),
     (KL, [MAPS, LOOKS], [True, False]),
     (NSS, [MAPS, LOOKS], [True, False]),
@@ -52,6 +55,23 @@ def test_hashing_loss(labels, margin, tradeoff, device):
     slopes = [(of(ROWS + 1e-6 * way) - of(ROWS - 1e-6 * way)) / 2e-6 for of in (pairs, codes)]
     diff = rig.backward([np.array(3.0)], [True, False])[0]
     close((diff * way).sum(), 3 * (slopes[0] / 2 + slopes[1]), 1e-7)
+
+
+@pytest.mark.parametrize("type", [K1, K2])
+def test_numbers_that_should_be_bits(type, device):
+    rig = Rig(type, [BITS, BITS], device=device, dtype=np.float64)
+    loss = -((BITS - 0.5) ** 2).sum() / (2 * 5 * 30) if type == K1 else (BITS.mean() - 0.5) ** 2 / (2 * 5)
+    slope = (0.5 - BITS) / (5 * 30) if type == K1 else np.full(BITS.shape, (BITS.mean() - 0.5) / (5 * 30))
+    close(rig.forward()[0], loss)
+    diff, other = rig.backward([np.array(3.0)], [True, True])
+    close(diff, 3 * slope)
+    assert not other.any()  # that the second bottom is the first, too, takes nothing away
+    check_gradient(rig, bottoms=[0])
+
+
+def test_bits_want_two_bottoms_of_one_shape():
+    with pytest.raises(LayerError, match=r"must have one shape, got \(5, 3, 2\) and \(5, 6\)"):
+        Rig(K1, [BITS, ROWS])
 
 
 @pytest.mark.parametrize("weighted", [False, True])
