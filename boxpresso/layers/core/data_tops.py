@@ -45,7 +45,8 @@ class Top:
         Of its blob.
     role
         What its values mean: "image", "class", "boxes" (SSD's rows), "objects" (pixels and a class), "areas" (pixels),
-        "polygons", "yolo", "instances", "info", "sizes", "rois", "detectnet labels", "labels map", "detection map", "ones" or "numbers".
+        "polygons", "yolo", "cells" (BoxData's), "instances", "info", "sizes", "rois", "detectnet labels", "labels map",
+        "detection map", "ones" or "numbers".
     certain
         Whether fields told the shape; if not, the layer that reads the top may.
     """
@@ -115,6 +116,10 @@ def generic(
         return Top(labels, "class", False) if label else Top((batch, FEATURES), "numbers", False)
     if kind == "memorydata" and index == 0 and param.memory_data_param.dim:
         return Top((batch, *map(int, param.memory_data_param.dim)), "image")
+    if kind == "boxdata" and index:
+        side = ([*param.data_param.side, *[7] * index])[index - 1]
+        rows = Top((batch, 30, 5), "yolo")  # caffe-yolov2's BoxData, whose boxes are those that its RegionLoss reads
+        return rows if "regionloss" in readers else Top((batch, 7 * side * side), "cells")
     if "detectnettransformation" in readers and "label" in name:
         return Top((batch, 1, 1 + OBJECTS, 16), "detectnet labels")
     if readers & BOXED:  # in a data layer of a project's own

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -113,6 +113,8 @@ class DetectionLoss(
 ):
     """The loss of one map of a multi-scale proposal network: cross entropy plus `lambda` times the loss of boxes.
 
+    With `side`, `num_class` or `num_object` it is YOLO's layer of this name, YoloDetectionLoss.
+
     The cross entropy is the mean over objects and over background that was drawn: of an image's `bg_multiple` places
     for each object, those that are background with an overlap below `bg_threshold`. "random" draws with repetition, with the
     net's seed, and at least 4 (cls_num - 1) of them; "bootstrap" takes, for each class, those with its best scores, 4 at
@@ -164,6 +166,12 @@ class DetectionLoss(
     >>> [round(value, 4) for value in run_layer(text, given, truth).ravel().tolist()]
     [0.7244, 0.0312]
     """
+
+    @classmethod
+    def stand_in(cls, param: Any, axes: Sequence[int], modules: Collection[str]) -> str:
+        p = param.detection_loss_param
+        of_yolo = any(p.HasField(name) for name in ("side", "num_class", "num_object"))
+        return "YoloDetectionLoss" if of_yolo else ""
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.detection_loss_param
