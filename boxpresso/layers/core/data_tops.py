@@ -361,6 +361,15 @@ def pose_tops(param: LayerParameter, names: list[str]) -> list[Top]:
     return [Top((batch, 4 if first else 3, height, width), "image", all(sides)), maps][: len(names)]
 
 
+def clip_tops(param: LayerParameter, names: list[str]) -> list[Top]:
+    """FlowVideoData and RgbVideoData of a fork of LRCN's: frames, of FlowVideoData many as channels, and for each its class
+    and whether a clip goes on there."""
+    p, batch, image = param.image_data_param, batch_of(param), image_of(param)
+    if param.type.lower() == "flowvideodata":
+        image = ((3 if p.is_color else 1) * p.frame_num * p.pair_size_sub, *image[1:])
+    return [Top((batch, *image), "image", bool(size_of(param))), Top((batch, 2, 1, 1), "class")][: len(names)]
+
+
 def heatmap_tops(param: LayerParameter, names: list[str]) -> list[Top]:
     """DataHeatmap of poses: images, a map for each joint, of which only the list of images says how many, and a class."""
     p = param.heatmap_data_param
@@ -386,6 +395,7 @@ RULES = (
     ({"drivedata"}, drive_tops),
     ({"cpmdata"}, pose_tops),
     ({"dataheatmap"}, heatmap_tops),
+    ({"flowvideodata", "rgbvideodata"}, clip_tops),
     ({"frcnnroidata", "frcnnviddata"}, frcnn_tops),
     ({"roidata", "roidatalayer"}, roi_tops),
     ({"imagegtdata", "detectiondata"}, map_tops),

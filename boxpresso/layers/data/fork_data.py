@@ -12,7 +12,7 @@ READERS = {  # layers of ours that read data of the same kind
     "RoIData, which reads VOC and COCO folders": ("FrcnnRoiData", "FrcnnVidData"),
     "AnnotatedData, which reads SSD's LMDBs and VOC and COCO folders": ("LaneData", "AnnotatedRData"),
     "ImageSegData, which reads images and maps of labels from a list,": ("SegData", "WindowSegData"),
-    "ImageData, which reads images and one label each,": ("MultiImageData", "PairImageData", "VideoData"),
+    "ImageData, which reads images and one label each,": ("MultiImageData", "PairImageData", "VideoData", "RgbVideoData"),
 }  # fmt: skip
 
 
@@ -32,7 +32,7 @@ class ForkData(
     type=(
         "VideoData", "LaneData", "AnnotatedRData", "FrcnnVidData",
         "SegData", "WindowSegData", "MultiImageData", "PairImageData", "RotateRoIData", "FrcnnRoiData", "CPMData",
-        "DatumData", "DriveData", "DataHeatmap",
+        "DatumData", "DriveData", "DataHeatmap", "BoxData", "FlowVideoData", "RgbVideoData",
     ),
     param=(
         "video_data_param", "data_param", "cpmdata_param", "cpm_transform_param",
@@ -63,6 +63,11 @@ class ForkData(
     drive_data_param
         Of DriveData, of boxes around cars and signs: `cropped_height`, `cropped_width`, `tiling_height`, `tiling_width`,
         `label_resolution`, `catalog_resolution`.
+    data_param
+        Of BoxData, YOLO's true boxes in a grid: `batch_size`, `side` (7), one for each top of labels.
+    image_data_param
+        Of RgbVideoData and FlowVideoData: `batch_size`, `new_height`, `new_width`; the latter's channels are `frame_num` (10) *
+        `pair_size_sub` (1).
     heatmap_data_param
         Of DataHeatmap, of joints: `batchsize`, `outsize`, `num_channels`, `label_height`, `label_width`.
 
@@ -81,7 +86,7 @@ class ForkData(
     yjxiong's Caffe (VideoData, SegData), DeconvNet (WindowSegData), MobileNet-YOLO (LaneData), makefile/frcnn (FrcnnRoiData,
     AnnotatedRData, FrcnnVidData), RRPN (RotateRoIData, its rotation.rlayer), Convolutional Pose Machines and OpenPose
     (CPMData), tpfister/caffe-heatmap (DataHeatmap), nets of sea ice (DatumData), Huval et al. 2015 and
-    Tsinghua-Tencent 100K (DriveData).
+    Tsinghua-Tencent 100K (DriveData), yeahkun/caffe-yolo (BoxData), xiaolonw/lisa-caffe-lstm (FlowVideoData, RgbVideoData).
 
     Examples
     --------

@@ -51,6 +51,12 @@ DATA = {  # the fields of a data layer, and the shapes of its tops
         (5, 3, 41, 41), (5,)],
     'type: "DataHeatmap" top: "data" top: "label" top: "kind" heatmap_data_param { batchsize: 2 outsize: 64 label_width: 8 '
     "label_height: 6 }": [(2, 3, 64, 64), (2, 1, 6, 8), (2,)],
+    'type: "BoxData" top: "data" top: "label" top: "fine" data_param { batch_size: 2 side: 7 side: 13 } transform_param { crop_size: 64 }': [
+        (2, 3, 64, 64), (2, 343), (2, 1183)],
+    'type: "FlowVideoData" top: "data" top: "label" image_data_param { batch_size: 2 new_height: 256 new_width: 340 is_color: false '
+    "frame_num: 5 pair_size_sub: 2 } transform_param { crop_size: 32 }": [(2, 10, 32, 32), (2, 2, 1, 1)],
+    'type: "RgbVideoData" top: "data" top: "label" image_data_param { batch_size: 2 new_height: 30 new_width: 40 }': [
+        (2, 3, 30, 40), (2, 2, 1, 1)],
     'type: "DriveData" top: "data" top: "label" top: "kind" data_param { batch_size: 2 } drive_data_param { cropped_height: 48 '
     "cropped_width: 64 tiling_height: 3 tiling_width: 4 label_resolution: 8 catalog_resolution: 2 }": [
         (2, 3, 48, 64), (2, 8, 24, 32), (2, 1, 6, 8)],
