@@ -13,7 +13,7 @@ from ..layers.core.data_tops import REGIONS, SIDE, Top
 from ..proto import BoxpressoError
 
 # Sides of images, the likelier first
-USUAL = (227, 256, 225, 299, 321, 320, 448, 512, 513, 128, 112, 96, 64, 48, 32, 28)
+USUAL = (227, 256, 225, 299, 321, 320, 448, 416, 512, 513, 128, 112, 96, 64, 48, 32, 28)
 UNUSUAL = range(SIDE, 2 * SIDE)  # where none of those serves; a net that halves its maps eight times meets a period
 
 
@@ -227,13 +227,21 @@ class UnknownShapes:
         """Gives what a Reshape reads as many elements as its dims ask for, where no field tells them.
 
         A top itself takes the shape of the dims, or rows of a number of features that they part; of what is computed from
-        tops, whose batch no field tells, the batch is multiplied, and else the images have other sides.
+        tops, whose batch no field tells, the batch is multiplied, unless it is copied, and else the images have other sides.
         """
         p, shape = layer.param.reshape_param, self.blobs[bottom].shape
-        dims = [shape[i] if dim == 0 and i < len(shape) else int(dim) for i, dim in enumerate(p.shape.dim)]
+        first = p.axis if p.axis >= 0 else p.axis + len(shape) + 1
+        asked = [*[0] * first, *p.shape.dim]
+        dims = [shape[i] if dim == 0 and i < len(shape) else int(dim) for i, dim in enumerate(asked)]
         known, now = int(np.prod([dim for dim in dims if dim != -1])), self.blobs[bottom].count
         inferred = -1 in dims
-        if p.axis or p.num_axes != -1 or known < 1 or not now or (now % known if inferred else now - known) == 0:
+        if (
+            not 0 <= first <= len(shape)
+            or p.num_axes != -1
+            or known < 1
+            or not now
+            or (now % known if inferred else now - known) == 0
+        ):
             return
         times = known // gcd(known, now)
         of = [name for name in self.made_of.get(bottom, ()) if not self.tops[name].certain]
@@ -245,6 +253,10 @@ class UnknownShapes:
             name = self.origin[bottom]
             role = "numbers" if self.tops[name].role == "image" else self.tops[name].role
             self.give(name, Top(tuple(dims), role, False))
+        elif asked[:1] == [0] and inferred:
+            images = self.made_of.get(bottom, set())
+            if images and all(map(self.resizable, images)):
+                self.try_sides(images, lambda: self.blobs[bottom].count % known == 0)
         elif of and all(self.tops[name].shape[:1] == (1,) for name in of) and (inferred or now * times == known):
             for name in of:
                 top = self.tops[name]

@@ -47,7 +47,8 @@ class RegionLoss(YoloLoss, type="RegionLoss", param="region_loss_param", bottoms
     Raises
     ------
     LayerError
-        For `coords` other than 4 or a `softmax_tree`, fewer than `num` anchors, bottoms of the wrong shape, labels that are
+        For `coords` other than 4 or a `softmax_tree`, fewer than `num` anchors (with none at all, as nets have that only
+        take weights, in forward), bottoms of the wrong shape, labels that are
         not from 0 to `num_class` - 1, or a gradient asked for the true boxes.
 
     Source
@@ -72,13 +73,14 @@ class RegionLoss(YoloLoss, type="RegionLoss", param="region_loss_param", bottoms
         self.need(p.coords == 4, f"coords must be 4, got {p.coords}")
         self.need(not p.softmax_tree, "softmax_tree is not supported; classes have one softmax")
         self.need(
-            p.num > 0 and len(p.biases) >= 2 * p.num,
+            p.num > 0 and (len(p.biases) >= 2 * p.num or not p.biases),
             f"biases must be {2 * p.num} numbers, a width and a height for each of {p.num} anchors; got {len(p.biases)}",
         )
         self.anchors = np.array(p.biases[: 2 * p.num], np.float64).reshape(-1, 2)
         self.error = Blob((), self.dtype, self.device)
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
+        self.need(len(self.anchors), f"biases, the {self.p.num} anchors, are missing: without them there is no loss")
         shape = (self.images, self.p.num, 5 + self.p.num_class, *self.cells[::-1])
         values = np.array(bottom[0].data, np.float64).reshape(shape)
         with np.errstate(over="ignore", invalid="ignore"):

@@ -315,7 +315,7 @@ class YoloV2Loss(GridLoss, type="YoloV2Loss", param="yolo_v2_loss_param", bottom
         return float(p.noobject_scale * parts[4] / max(1, parts[5]) + (of_objects * scales).sum())
 
 
-class EvalDetection(Layer, type="EvalDetection", param="eval_detection_param", bottoms=2, tops=1):
+class EvalDetection(Layer, type="EvalDetection", param="eval_detection_param", bottoms=(2, 3), tops=1):
     """Which boxes of YOLO's first version are right: for each image how many objects there are of each class, then four
     numbers for each box.
 
@@ -328,6 +328,8 @@ class EvalDetection(Layer, type="EvalDetection", param="eval_detection_param", b
     ----------
     bottom 0, bottom 1
         As of YoloDetectionLoss.
+    bottom 2
+        Optional: the images. They are not read.
     eval_detection_param
         `side` (7), `num_class` (20), `num_object` (2), `threshold` (0.5), `sqrt` (true), `constriant` (true), `score_type`
         (MULTIPLY), `nms` (-1).

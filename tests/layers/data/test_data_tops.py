@@ -539,6 +539,20 @@ def test_a_reshape_tells_the_sides_of_images():
     assert net.blobs["data"].shape == (2, 3, 224, 40)
 
 
+@pytest.mark.parametrize(
+    "shape", ["axis: 1 shape { dim: 2450 }", "shape { dim: 0 dim: 2450 }", "shape { dim: 0 dim: -1 dim: 7 dim: 7 }"]
+)
+def test_a_reshape_of_each_image_tells_the_sides_of_images(shape):
+    """YOLO's grid of 7 x 7 cells, which is a fourteenth of no image of 224 pixels in steps of 64; the batch stays."""
+    text = f"""layer {{ name: "d" type: "BoxData" top: "data" top: "label" data_param {{ side: 7 }} }}
+        layer {{ name: "c" type: "Convolution" bottom: "data" top: "c" convolution_param {{ num_output: 50 kernel_size: 1 stride: 64 }} }}
+        layer {{ name: "r" type: "Reshape" bottom: "c" top: "r" reshape_param {{ {shape} }} }}
+        layer {{ name: "s" type: "Silence" bottom: "label" }}"""
+    net = Net(parse_net(text), data="shapes", device="cpu", lazy=True)
+    assert net.blobs["c"].shape == (1, 50, 7, 7)
+    assert net.blobs["label"].shape == (1, 343)
+
+
 def test_pairs_of_python_layers():
     text = """layer { name: "d" type: "Python" top: "pair" top: "label" python_param { module: "own" layer: "Own" } }
         layer { name: "s" type: "Slice" bottom: "pair" top: "a" top: "b" slice_param { slice_dim: 1 slice_point: 3 } }

@@ -145,3 +145,18 @@ def test_the_boxes_of_a_cell_lie_together(device, softmax):
 def test_what_region_refuses(text, message):
     with pytest.raises(LayerError, match=message):
         Rig(f'type: "Region" region_param {{ {text} }}', [CELLS])
+
+
+def test_a_region_loss_without_anchors_takes_weights_and_says_in_forward_what_is_missing(device):
+    rig = Rig(
+        'type: "RegionLoss" region_loss_param { num_class: 1 num: 2 }',
+        [np.zeros((1, 12, 2, 2)), np.zeros((1, 3, 5))],
+        device=device,
+    )
+    with pytest.raises(LayerError, match="biases, the 2 anchors, are missing"):
+        rig.forward()
+    with pytest.raises(LayerError, match="biases must be 4 numbers"):
+        Rig(
+            'type: "RegionLoss" region_loss_param { num_class: 1 num: 2 biases: 1 }',
+            [np.zeros((1, 12, 2, 2)), np.zeros((1, 3, 5))],
+        )

@@ -157,7 +157,10 @@ def test_which_boxes_are_right(kind, nms, device):
             for k in range(BOXES):
                 values[n, CLASSES + BOXES + 4 * k :, cell][:4] = *place, sqrt(width), sqrt(height)
     rig = Rig(
-        EVAL % f"score_type: {kind} nms: {nms}", [values.reshape(VALUES.shape), TRUTH], device=device, dtype=np.float64
+        EVAL % f"score_type: {kind} nms: {nms}",
+        [values.reshape(VALUES.shape), TRUTH, np.zeros(1)],
+        device=device,
+        dtype=np.float64,
     )
     tops = rig.forward()[0]
     assert tops.shape == (IMAGES, CLASSES + 4 * CELLS * BOXES)
