@@ -39,7 +39,7 @@ MODULES = {
 HELPERS = """
 from boxpresso.caffe.python2 import compare as _compare2, divide as _divide2, divide_in_place as _divide_in_place2
 from boxpresso.caffe.python2 import bound as _bound2, round2 as round
-from boxpresso.caffe.python2 import cmp
+from boxpresso.caffe.python2 import cmp, following as next
 from boxpresso.caffe.text2 import binary as _binary2
 from functools import cmp_to_key as _cmp_to_key2
 """
@@ -533,6 +533,22 @@ def cmp(a: Any, b: Any) -> int:
     (-1, 1, -1)
     """
     return int(compare("gt", a, b)) - int(compare("lt", a, b))
+
+
+def following(of: Any, *default: Any) -> Any:
+    """next, which the converter makes of every `x.next()`; of what is no iterator, as an lmdb cursor, the method of that name.
+
+    Examples
+    --------
+    >>> class Cursor:
+    ...     def next(self):
+    ...         return True
+    >>> following(Cursor()), following(iter([1])), following(iter([]), 2)
+    (True, 1, 2)
+    """
+    if not default and not hasattr(type(of), "__next__") and callable(method := getattr(of, "next", None)):
+        return method()
+    return next(of, *default)
 
 
 def round2(number: Any, ndigits: int = 0) -> float:

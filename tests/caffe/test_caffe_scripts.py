@@ -296,6 +296,33 @@ def test_python_2_means_what_it_meant(tmp_path):
     assert space["x"] == 3.5
 
 
+CURSOR = """
+import lmdb
+with lmdb.open(path) as env, env.begin() as reader:
+    cursor, keys = reader.cursor(), []
+    while cursor.next():
+        keys.append(cursor.key())
+class Count:
+    def __init__(self):
+        self.at = 0
+    def next(self):
+        self.at += 1
+        return self.at
+print iter([7]).next(), next(iter([]), 8), Count().next(), len(keys)
+"""
+
+
+@needs_converter
+def test_next_of_what_is_no_iterator_is_its_method(tmp_path, capsys):
+    """The converter makes next(x) of every x.next(); a cursor of LMDB has that method, and is no iterator."""
+    lmdb = pytest.importorskip("lmdb")
+    with lmdb.open(str(tmp_path)) as env, env.begin(write=True) as writer:
+        for key in (b"a", b"b", b"c"):
+            writer.put(key, b"1")
+    exec(python2.compile_source(CURSOR.encode(), "old.py", main=False), {"path": str(tmp_path)})
+    assert capsys.readouterr().out == "7 8 1 3\n"
+
+
 def test_python_2_without_a_converter_says_what_to_install(monkeypatch):
     monkeypatch.setattr(python2, "converter_name", lambda: None)
     with pytest.raises(BoxpressoError, match=r"old.py is Python 2, .* pip install fissix"):
