@@ -226,8 +226,8 @@ class YoloV2Loss(GridLoss, type="YoloV2Loss", param="yolo_v2_loss_param", bottom
       scale = box_scale * (2 - x * y) of the true centre;
     - class_scale * (score - (1 for the label)), of responsible boxes.
 
-    The loss is a sum of means, as its program prints it: noobject_scale * |o| over the boxes that are not responsible, as
-    their number, and over responsible ones object_scale * (1 - o), class_scale * |score - 1| of the label, 1 - overlap, and 1
+    The loss is what its program prints: noobject_scale * the sum of |o| of all boxes, divided by the number of those that
+    are not responsible (1 at least), and the means over responsible ones of object_scale * (1 - o), class_scale * |score - 1| of the label, 1 - overlap, and 1
     where the overlap is a half at most. Without an object it is the first part alone.
 
     Parameters
@@ -263,7 +263,7 @@ class YoloV2Loss(GridLoss, type="YoloV2Loss", param="yolo_v2_loss_param", bottom
     >>> text = '''type: "YoloV2Loss"
     ... yolo_v2_loss_param { side: 1 num_classes: 1 num_object: 1 biaes: 1 biaes: 1 object_scale: 1 }'''
     >>> run_layer(text, [[0.5, 0.5, 0, 0, 0.25, 1]], [[0, 1, 0, 0.5, 0.5, 1, 1]]).item()
-    0.75
+    0.875
     """
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
