@@ -227,8 +227,9 @@ class YoloV2Loss(GridLoss, type="YoloV2Loss", param="yolo_v2_loss_param", bottom
     - class_scale * (score - (1 for the label)), of responsible boxes.
 
     The loss is what its program prints: noobject_scale * the sum of |o| of all boxes, divided by the number of those that
-    are not responsible (1 at least), and the means over responsible ones of object_scale * (1 - o), class_scale * |score - 1| of the label, 1 - overlap, and 1
-    where the overlap is a half at most. Without an object it is the first part alone.
+    are not responsible (1 at least), and over responsible ones the means of object_scale * (1 - o), of
+    class_scale * |score - 1| of the label, of 1 - overlap, and of 1 where the overlap is a half at most. Without an object it
+    is the first part alone.
 
     Parameters
     ----------
