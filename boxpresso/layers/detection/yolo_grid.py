@@ -380,8 +380,8 @@ class EvalDetection(Layer, type="EvalDetection", param="eval_detection_param", b
             truth = objects_of(self, rows[image], self.side, self.classes)
             difficult = rows[image, truth.cells] == 1
             np.add.at(result[image], truth.labels[~difficult], 1)
-            found = self.judged(values[image], truth, difficult)
-            result[image, self.classes : self.classes + found.size] = found.ravel()
+            detections = self.judged(values[image], truth, difficult)
+            result[image, self.classes : self.classes + detections.size] = detections.ravel()
         top[0].data[...] = result
 
     def judged(self, values: np.ndarray, truth: Objects, difficult: np.ndarray) -> np.ndarray:
@@ -399,11 +399,11 @@ class EvalDetection(Layer, type="EvalDetection", param="eval_detection_param", b
         of_boxes, boxes = np.repeat(labels, self.boxes), corners(boxes.reshape(-1, 4))
         order = np.argsort(-scores, kind="stable")
         if p.nms >= 0:
-            kept: list[int] = []
+            chosen: list[int] = []
             for i in order:
-                if not (iou(boxes[kept], boxes[i]) >= p.nms).any():
-                    kept.append(i)
-            order = np.array(kept, int)
+                if not (iou(boxes[chosen], boxes[i]) >= p.nms).any():
+                    chosen.append(i)
+            order = np.array(chosen, int)
         order = order[np.argsort(of_boxes[order], kind="stable")]
         result = np.column_stack([of_boxes[order], scores[order], np.zeros(len(order)), np.ones(len(order))])
         taken = np.zeros(len(truth.cells), bool)

@@ -89,18 +89,18 @@ def regions() -> np.ndarray:
 
 
 def test_regions_to_learn_from(device):
-    given = np.concatenate([regions(), np.column_stack([np.zeros(4), TRUTH[:, :4] + 1])])
-    rig = Rig(REGIONS % (-1, ""), [given, TRUTH, HARD, AREAS], device=device, tops=5, dtype=np.float64)
+    candidates = np.concatenate([regions(), np.column_stack([np.zeros(4), TRUTH[:, :4] + 1])])
+    rig = Rig(REGIONS % (-1, ""), [candidates, TRUTH, HARD, AREAS], device=device, tops=5, dtype=np.float64)
     drawn, of_drawn, *_ = rig.forward()
     easy = TRUTH[HARD == 0, :4]
-    own = [row for row in drawn[:, 1:] if not (np.abs(given[:, 1:] - row).max(1) < 1e-9).any()]
+    own = [row for row in drawn[:, 1:] if not (np.abs(candidates[:, 1:] - row).max(1) < 1e-9).any()]
     assert len(own) == 4  # each easy box, and each moved by a fortieth at most
     for row in own:
         size = easy[:, 2:] - easy[:, :2] + 1
         assert (np.abs(row - easy).reshape(2, 2, 2) <= size[:, None] / 40 + 1e-9).all((1, 2)).any()
     assert sum((row == easy).all(1).any() for row in own) == 2
     wanted = []
-    for row in np.concatenate([given[:, 1:], own]):
+    for row in np.concatenate([candidates[:, 1:], own]):
         shared = [share(row, true)[0] for true in TRUTH]
         left_out = sum(share(row, area)[1] for area in AREAS) > 0.5
         left_out |= any(part >= 0.5 for part, mark in zip(shared, HARD) if mark)
@@ -119,9 +119,9 @@ def test_hard_boxes_are_learned_where_the_setting_says_so(device):
 
 def test_the_draw_follows_the_seed(device):
     def drawn(seed: int) -> np.ndarray:
-        return Rig(REGIONS % (9, ""), [given, TRUTH, HARD, AREAS], device=device, tops=5, seed=seed).forward()[0]
+        return Rig(REGIONS % (9, ""), [candidates, TRUTH, HARD, AREAS], device=device, tops=5, seed=seed).forward()[0]
 
-    given = regions()
+    candidates = regions()
     assert (drawn(1) == drawn(1)).all()
     assert not np.array_equal(drawn(1), drawn(2))
 
