@@ -340,12 +340,20 @@ def check_input() -> None:
 
 def launch_all() -> None:
     """Every case, and what no layer launches."""
-    made = list(CASES)
+    made, of_regions = list(CASES), [case for case in CASES if "ROI" in case[0]]
     for path in sorted(TESTS.rglob("test_*.py")):
         if "\nLAUNCHES" in path.read_text(encoding="utf-8"):
-            made += importlib.import_module(path.stem).LAUNCHES
-    for case in made:
-        run(*case)
+            cases = importlib.import_module(path.stem).LAUNCHES
+            made += cases
+            of_regions += cases if path.parent.name == "regions" else []
+    device, workers = open_device("cpu"), open_device("cpu").workers
+    try:
+        # Layers of regions take more at once where fewer share the work, as on a machine of one processor.
+        for device.workers, cases in ((max(workers, 2), made), (1, of_regions)):
+            for case in cases:
+                run(*case)
+    finally:
+        device.workers = workers
     update_weights()
     pack_slabs()
     train_chains()

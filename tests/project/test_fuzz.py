@@ -78,7 +78,7 @@ def test_some_layers_with_numbers_at_their_limits():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("minutes", ["0.15", pytest.param("2", marks=SWEEP)])
+@pytest.mark.parametrize("minutes", ["0.1", pytest.param("2", marks=SWEEP)])
 def test_more_layers_with_numbers_at_their_limits(minutes):
     assert run("--minutes", minutes, "--seed", "78", "--kind", "size").rstrip().endswith(" 0 findings")
 
@@ -101,7 +101,7 @@ def test_some_scripts_on_random_nets():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("cases", ["35", pytest.param("250", marks=SWEEP)])
+@pytest.mark.parametrize("cases", ["25", pytest.param("250", marks=SWEEP)])
 def test_more_scripts_on_random_nets(cases):
     said = run("--seed", "8", "--cases", cases, "--minutes", "8", timeout=900, script=SCRIPTS)
     assert said.rstrip().endswith(" 0 findings"), said
@@ -124,14 +124,14 @@ def test_layers_at_their_edges():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("cases", ["100", pytest.param("3000", marks=SWEEP)])
+@pytest.mark.parametrize("cases", ["70", pytest.param("3000", marks=SWEEP)])
 def test_more_layers_at_their_edges(cases):
     said = run("--seed", "12", "--cases", cases, "--minutes", "10", "--shrink", "5", timeout=900, script=EDGES)
     assert said.rstrip().endswith(" 0 findings"), said
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("cases", ["30", pytest.param("300", marks=SWEEP)])
+@pytest.mark.parametrize("cases", ["20", pytest.param("300", marks=SWEEP)])
 def test_more_gradients_of_random_nets(cases):
     words = "--seed", "14", "--cases", cases, "--minutes", "6", "--shrink", "5", "--oracle", "gradient"
     said = run(*words, timeout=600, script=SCRIPTS)
@@ -186,7 +186,7 @@ def test_random_nets_by_onnxruntime():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("cases", ["25", pytest.param("150", marks=SWEEP)])
+@pytest.mark.parametrize("cases", ["16", pytest.param("150", marks=SWEEP)])
 @pytest.mark.parametrize("peer", ["onnxruntime", "export", "batch", "opencv"])
 def test_more_random_nets_by_others(peer, cases):
     module = {"opencv": "cv2"}.get(peer, "onnxruntime")

@@ -204,7 +204,7 @@ KERNEL align_rotated_backward(int n, const Store* top_diff, Real* room, const in
   const int pooled_height = g.pooled_height, pooled_width = g.pooled_width;
   BLOCK_LOOP(b, n) {
     SHARED Samples chunk;
-    SHARED Lanes given[ABREAST * BINS * GROUPS];
+    SHARED Lanes given[TOGETHER * BINS * GROUPS];
     const int area = height * width, bins = pooled_height * pooled_width, slabs = slabs_of(channels);
     const int groups = (slabs + together - 1) / together;
     const long long each = (long long)(area + APART) * SLAB;
