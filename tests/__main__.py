@@ -2,11 +2,11 @@
 files that took longest.
 
 python tests                        lint, format, types, and a first look at everything: each layer, each command, the passes over a
-                                    net, trainings; 5 to 9 minutes on two processors, the first time
+                                    net, trainings; 5 to 13 minutes on two processors, the first time
 python tests --all                  everything, as .ci/run does: all cases of all tests, the slow ones too (marked so: nets of the
                                     corpus, kernels under the real nvcc and the sanitizers, whole trainings), the GPU tests on a
                                     stand-in for NVIDIA's driver (tests/stand_in/run.py; no GPU is needed), and once more what reads
-                                    ../shared, where that is there, as if it were not; 20 to 26 minutes
+                                    ../shared, where that is there, as if it were not; 20 to 36 minutes
 python tests --all --without-stand-in   on a machine where the stand-in cannot run; the table says that it was left out
 python tests -k Permute             passes these words on to pytest and runs nothing else; --all before them runs slow tests
 python tests --stand-in -k Permute  does so on the stand-in; with --ptx behind it, as nvcc compiles the kernels (slow)
