@@ -35,6 +35,18 @@ def area(corners: np.ndarray, last: int = 0) -> np.ndarray:
         return np.asarray(np.maximum(width, 0) * np.maximum(height, 0))
 
 
+def from_centre(boxes: np.ndarray) -> np.ndarray:
+    """(xmin, ymin, xmax, ymax) of boxes (..., 4) that are (centre x, centre y, width, height).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from_centre(np.array([2.0, 3, 2, 4])).tolist()
+    [1.0, 1.0, 3.0, 5.0]
+    """
+    return np.concatenate([boxes[..., :2] - boxes[..., 2:] / 2, boxes[..., :2] + boxes[..., 2:] / 2], -1)
+
+
 def intersection(a: np.ndarray, b: np.ndarray, last: int = 0) -> np.ndarray:
     """The areas that boxes a (..., 4) have in common with boxes b (..., 4); `last` as in `area`."""
     with np.errstate(over="ignore", invalid="ignore"):

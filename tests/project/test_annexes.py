@@ -80,9 +80,15 @@ def test_what_an_annex_did_says_what_is_missing(rest):
 
 
 @pytest.mark.slow
-def test_the_rest_passes_its_tests(rest):
-    """Of the net, training and detection."""
-    files = ("net/test_net", "train/test_solver", "net/test_weights", "cli/test_detect")
+@pytest.mark.parametrize(
+    "files",
+    [
+        pytest.param(("net/test_net", "train/test_solver", "net/test_weights", "cli/test_detect"), id="quick"),
+        pytest.param(("run/test_plan", "project/test_structure"), id="more", marks=pytest.mark.sweep),
+    ],
+)
+def test_the_rest_passes_its_tests(rest, files):
+    """Of the net, training and detection; in a sweep of the plan and the floors of the house."""
     said = run(
         rest,
         "-c",

@@ -237,6 +237,23 @@ def test_a_first_look_has_cases_of_each_family(gate, tmp_path):
     ]  # fmt: skip
 
 
+def test_half_of_the_further_cases_where_the_cpu_has_all(tmp_path):
+    text = """
+import pytest
+@pytest.mark.later(but=1)
+@pytest.mark.parametrize("n", range(5))
+def test_of_both(n, device): pass
+@pytest.mark.later(but=1)
+@pytest.mark.parametrize("n", range(3))
+def test_of_one(n): pass
+"""
+    words = [*suite(tmp_path, text, "-rp"), "--half", "-m", "not cuda"]
+    said = subprocess.run([sys.executable, *words], capture_output=True, text=True, cwd=HERE.parent).stdout
+    assert sorted(re.findall(r"PASSED .*::(\S+)", said)) == [
+        "test_of_both[cpu-0]", "test_of_both[cpu-1]", "test_of_both[cpu-3]", *(f"test_of_one[{n}]" for n in range(3)),
+    ]  # fmt: skip
+
+
 def test_a_run_without_shared_takes_what_reads_it(gate, tmp_path):
     text = """
 import os

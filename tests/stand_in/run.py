@@ -246,7 +246,7 @@ def main(words: list[str]) -> int:
             return failed(f"the stand-in for the CUDA driver cannot run here: {error}")
         real = "--ignore=tests/device/test_nvcc.py"  # of the real nvcc
         if whole:
-            words = WORDS if os.environ.get("BOXPRESSO_SWEEP") == "1" else [*WORDS, "--half"]
+            words = WORDS if ptx or os.environ.get("BOXPRESSO_SWEEP") == "1" else [*WORDS, "--half"]
         command = [sys.executable, "-m", "pytest", real, *words]
         code = subprocess.run(command, env=variables, cwd=HERE.parents[1]).returncode
         total, kernels = counted(report)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
-from ...data.boxes import PAIR, iou
-from ...device import Blob, Kernels
+from ...data.boxes import PAIR, from_centre, iou
+from ...device import Blob
 from ...device.functions import exp, log, whole
 from .yolo_base import YoloLoss
 
@@ -66,9 +64,8 @@ class RegionLoss(YoloLoss, type="RegionLoss", param="region_loss_param", bottoms
     0.015625
     """
 
-    kernels = Kernels("yolov3.cu")
-
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
+        super().setup(bottom, top)
         p = self.p = self.param.region_loss_param
         self.need(p.coords == 4, f"coords must be 4, got {p.coords}")
         self.need(not p.softmax_tree, "softmax_tree is not supported; classes have one softmax")
@@ -77,7 +74,6 @@ class RegionLoss(YoloLoss, type="RegionLoss", param="region_loss_param", bottoms
             f"biases must be {2 * p.num} numbers, a width and a height for each of {p.num} anchors; got {len(p.biases)}",
         )
         self.anchors = np.array(p.biases[: 2 * p.num], np.float64).reshape(-1, 2)
-        self.error = Blob((), self.dtype, self.device)
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.need(len(self.anchors), f"biases, the {self.p.num} anchors, are missing: without them there is no loss")
@@ -112,7 +108,7 @@ class RegionLoss(YoloLoss, type="RegionLoss", param="region_loss_param", bottoms
         sizes = exp(values[:, 2:4]) * self.anchors[:, :, None, None] / cells[:, None, None]
         centres = (values[:, :2] + place) / cells[:, None, None]
         boxes = np.concatenate([centres - sizes / 2, centres + sizes / 2], 1).transpose(0, 2, 3, 1)
-        corners = np.concatenate([truth[:, 1:3] - truth[:, 3:] / 2, truth[:, 1:3] + truth[:, 3:] / 2], 1)
+        corners = from_centre(truth[:, 1:])
         self.need_pairs("overlaps of boxes and true boxes", boxes.size // 4 * len(corners), PAIR)
         most = iou(boxes[..., None, :], corners).max(-1)
         error[:, 4][most > p.thresh] = 0
@@ -127,16 +123,6 @@ class RegionLoss(YoloLoss, type="RegionLoss", param="region_loss_param", bottoms
             target = iou(boxes[nearest, y, x], corner) if p.rescore else 1
             wrong[4] = p.object_scale * (mine[4] - target) * mine[4] * (1 - mine[4])
             wrong[5:] = p.class_scale * (mine[5:] - (np.arange(p.num_class) == label))
-
-    def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
-        self.need(not propagate_down[1], "true boxes have no gradient; set propagate_down: false for bottom 1")
-        if propagate_down[0]:
-            self.kernels.yolo_backward(
-                bottom[0].count, self.error.data, top[0].diff, bottom[0].diff, 1 / max(1, self.images)
-            )
-
-    def allow_force_backward(self, index: int) -> bool:
-        return index == 0
 
 
 def centred(sizes: np.ndarray) -> np.ndarray:

@@ -1,26 +1,47 @@
-"""What the training losses of YOLOv2 and YOLOv3 share: their shapes, and the true boxes of an image."""
+"""What the training losses of YOLO share: errors that are the gradient; of YOLOv2 and YOLOv3 shapes and true boxes, too."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from ...device import Blob
+from ...device import Blob, Kernels
 from ..core import Layer
 
 
-class YoloLoss(Layer):
+class ErrorLoss(Layer):
+    """A loss of bottom 0, whose gradient is `error`, of its shape, which forward makes, divided by the number of `images`.
+
+    Bottom 1 is true boxes. A subclass's reshape sets `images`, and the shape of `error`.
+    """
+
+    kernels = Kernels("yolov3.cu")
+    array_copies = 5
+    images: int
+
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
+        self.error = Blob((), self.dtype, self.device)
+
+    def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
+        self.need(not propagate_down[1], "true boxes have no gradient; set propagate_down: false for bottom 1")
+        if propagate_down[0]:
+            self.kernels.yolo_backward(
+                bottom[0].count, self.error.data, top[0].diff, bottom[0].diff, 1 / max(1, self.images)
+            )
+
+    def allow_force_backward(self, index: int) -> bool:
+        return index == 0
+
+
+class YoloLoss(ErrorLoss):
     """A loss of a map (N, num * (5 + num_class), H, W) and true boxes (N, ..., 5).
 
-    A subclass's setup gives `p`, its parameter message with `num` and `num_class`, and `error`, a blob.
+    A subclass's setup gives `p`, its parameter message with `num` and `num_class`.
     """
 
     p: Any
-    error: Blob
-
-    array_copies = 5
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.images, channels, height, width = self.axes(bottom[0], 4)

@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...data.boxes import iou
-from ...device import Blob, Kernels
+from ...data.boxes import PAIR, from_centre, iou
+from ...device import Blob
 from ...device.functions import exp, whole
 from ..core import Layer
+from .yolo_base import ErrorLoss
 
 EACH = 7  # numbers of a cell: difficult, whether it has an object, its class, centre x, centre y, width, height
 
@@ -31,11 +32,6 @@ class Objects(NamedTuple):
     cells: np.ndarray
     labels: np.ndarray
     boxes: np.ndarray
-
-
-def corners(boxes: np.ndarray) -> np.ndarray:
-    """(xmin, ymin, xmax, ymax) of boxes (..., 4) of centre and size."""
-    return np.concatenate([boxes[..., :2] - boxes[..., 2:] / 2, boxes[..., :2] + boxes[..., 2:] / 2], -1)
 
 
 def check_sizes(layer: Layer, *sizes: int) -> None:
@@ -67,25 +63,22 @@ def objects_of(layer: Layer, row: np.ndarray, side: int, classes: int) -> Object
     return Objects(at, labels.astype(int), row[3 * cells :].reshape(cells, 4)[at])
 
 
-class GridLoss(Layer):
+class GridLoss(ErrorLoss):
     """A loss of numbers for each cell of a grid of `side` * `side`, with the true boxes in the same grid.
 
     A subclass's setup reads `side`, `classes` and `boxes`, how many a cell has; `each` is how many numbers a cell has, and
     `errors_of` gives the errors of one image, whose gradient they are, and parts of the loss.
     """
 
-    kernels = Kernels("yolov3.cu")
     side: int
     classes: int
     boxes: int
     each: int
-    array_copies = 5
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         check_grid(self, bottom, self.side, self.each)
         shape = bottom[0].shape
         self.images = shape[0]
-        self.error = getattr(self, "error", None) or Blob((), self.dtype, self.device)
         self.error.reshape(*shape)
         top[0].reshape()
 
@@ -107,15 +100,6 @@ class GridLoss(Layer):
             parts += self.errors_of(values[image], truth, error[image])
         self.error.data[...] = error.reshape(self.error.shape)
         top[0].data[...] = self.loss_of(parts, count)
-
-    def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
-        self.need(not propagate_down[1], "true boxes have no gradient; set propagate_down: false for bottom 1")
-        if propagate_down[0]:
-            scale = 1 / max(1, self.images)
-            self.kernels.yolo_backward(bottom[0].count, self.error.data, top[0].diff, bottom[0].diff, scale)
-
-    def allow_force_backward(self, index: int) -> bool:
-        return index == 0
 
 
 class YoloDetectionLoss(GridLoss, type="YoloDetectionLoss", param="detection_loss_param", bottoms=2, tops=1, loss=True):
@@ -170,6 +154,7 @@ class YoloDetectionLoss(GridLoss, type="YoloDetectionLoss", param="detection_los
     """
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
+        super().setup(bottom, top)
         p = self.p = self.param.detection_loss_param
         self.side, self.classes, self.boxes = p.side, p.num_class, p.num_object
         check_sizes(self, self.side, self.classes, self.boxes)
@@ -187,7 +172,7 @@ class YoloDetectionLoss(GridLoss, type="YoloDetectionLoss", param="detection_los
             whole_boxes[..., :2] = (place[:, None] + boxes[..., :2]) / self.side
         if p.sqrt:
             whole_boxes[..., 2:] = np.square(boxes[..., 2:])
-        shared = iou(corners(whole_boxes), corners(truth.boxes)[:, None])
+        shared = iou(from_centre(whole_boxes), from_centre(truth.boxes)[:, None])
         far = np.square(whole_boxes - truth.boxes[:, None]).sum(-1)
         best = np.where(shared.max(1) > 0, shared.argmax(1), far.argmin(1)) if count else rows
         wanted = truth.boxes.copy()
@@ -268,6 +253,7 @@ class YoloV2Loss(GridLoss, type="YoloV2Loss", param="yolo_v2_loss_param", bottom
     """
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
+        super().setup(bottom, top)
         p = self.p = self.param.yolo_v2_loss_param
         self.need(not p.anchors, "yolo_v2_loss_param: anchors is of another program's layer, which is not supported")
         self.side, self.classes, self.boxes = p.side, p.num_classes, p.num_object
@@ -294,7 +280,8 @@ class YoloV2Loss(GridLoss, type="YoloV2Loss", param="yolo_v2_loss_param", bottom
         parts[5] = self.boxes * side**2 - len(truth.cells)
         if not len(truth.cells):
             return parts
-        shared = iou(corners(boxes)[:, :, None], corners(truth.boxes))  # (boxes, cells, T)
+        self.need_pairs("overlaps of boxes and true boxes", boxes.size // 4 * len(truth.cells), PAIR)
+        shared = iou(from_centre(boxes)[:, :, None], from_centre(truth.boxes))  # (boxes, cells, T)
         error[:, 4][shared.max(-1) > p.thresh] = 0
         centred = np.concatenate([-self.anchors / 2, self.anchors / 2], 1)
         for i, box in enumerate(truth.boxes):
@@ -396,7 +383,7 @@ class EvalDetection(Layer, type="EvalDetection", param="eval_detection_param", b
         if p.sqrt:
             boxes = np.concatenate([boxes[..., :2], np.square(boxes[..., 2:])], -1)
         scores = [objectness, np.broadcast_to(likely, objectness.shape), objectness * likely][p.score_type].T.ravel()
-        of_boxes, boxes = np.repeat(labels, self.boxes), corners(boxes.reshape(-1, 4))
+        of_boxes, boxes = np.repeat(labels, self.boxes), from_centre(boxes.reshape(-1, 4))
         order = np.argsort(-scores, kind="stable")
         if p.nms >= 0:
             chosen: list[int] = []
@@ -409,7 +396,7 @@ class EvalDetection(Layer, type="EvalDetection", param="eval_detection_param", b
         taken = np.zeros(len(truth.cells), bool)
         for row, box in zip(result, boxes[order]):
             own = np.flatnonzero(truth.labels == row[0])
-            shared = iou(corners(truth.boxes[own]), box)
+            shared = iou(from_centre(truth.boxes[own]), box)
             if not len(own) or shared.max() < p.threshold:
                 continue
             at = own[shared.argmax()]

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
-from ...data.boxes import PAIR, iou
-from ...device import Blob, Kernels
+from ...data.boxes import PAIR, from_centre, iou
+from ...device import Blob
 from ...device.functions import exp, log, whole
 from .yolo_base import YoloLoss
 
@@ -68,9 +66,8 @@ class Yolov3(YoloLoss, type="Yolov3", param="yolov3_param", bottoms=2, tops=1, l
     0.5
     """
 
-    kernels = Kernels("yolov3.cu")
-
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
+        super().setup(bottom, top)
         p = self.p = self.param.yolov3_param
         self.need(not p.use_focal_loss and p.iou_loss == p.MSE, "use_focal_loss and iou_loss are not supported")
         self.anchors = np.array(p.biases, np.float64)
@@ -83,7 +80,6 @@ class Yolov3(YoloLoss, type="Yolov3", param="yolov3_param", bottoms=2, tops=1, l
         self.need(
             max(self.mask) < len(self.anchors), f"mask names anchor {max(self.mask)}, biases has {len(self.anchors)}"
         )
-        self.error = Blob((), self.dtype, self.device)
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         shape = (self.images, self.p.num, 5 + self.p.num_class, *self.cells[::-1])
@@ -123,7 +119,7 @@ class Yolov3(YoloLoss, type="Yolov3", param="yolov3_param", bottoms=2, tops=1, l
             centre = (values[:, :2] + place) / cells[:, None, None]
             half = exp(values[:, 2:4]) * mine / pixels[:, None, None] / 2
             boxes = np.concatenate([centre - half, centre + half], 1).transpose(0, 2, 3, 1).reshape(-1, 4)
-            corners = np.concatenate([truth[:, 1:3] - truth[:, 3:] / 2, truth[:, 1:3] + truth[:, 3:] / 2], 1)
+            corners = from_centre(truth[:, 1:])
             self.need_pairs("overlaps of boxes and true boxes", len(boxes) * len(corners), PAIR)
             most = iou(boxes[:, None], corners).max(1).reshape(len(values), *cells[::-1])
         error[:, 4][most > p.thresh] = 0
@@ -157,13 +153,3 @@ class Yolov3(YoloLoss, type="Yolov3", param="yolov3_param", bottoms=2, tops=1, l
         if not again:
             error[5:] = p.class_scale * values[5:]
         error[5 + label] = (1 if again else p.class_scale) * (values[5 + label] - 1)
-
-    def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
-        self.need(not propagate_down[1], "true boxes have no gradient; set propagate_down: false for bottom 1")
-        if propagate_down[0]:
-            self.kernels.yolo_backward(
-                bottom[0].count, self.error.data, top[0].diff, bottom[0].diff, 1 / max(1, self.images)
-            )
-
-    def allow_force_backward(self, index: int) -> bool:
-        return index == 0
