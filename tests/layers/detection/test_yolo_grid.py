@@ -10,6 +10,7 @@ from harness import Rig
 
 from boxpresso import LayerError, Net
 from boxpresso.proto import parse_net
+from boxpresso.proto.limits import LIMITS
 
 RNG = np.random.default_rng(6)
 SIDE, CLASSES, BOXES, IMAGES = 4, 3, 2, 2
@@ -236,3 +237,15 @@ def test_a_net_takes_the_cells_that_its_fields_tell():
     assert net.blobs["label"].shape == (2, 112)
     assert np.isfinite(net.forward()["loss"])
     net.backward()
+
+
+def test_overlaps_are_counted_before_they_are_made(monkeypatch, device):
+    rig = Rig(SECOND % "", [RAW, TRUTH], device=device)
+    pairs = 2 * CELLS * len(OBJECTS[0])
+    monkeypatch.setattr(LIMITS, "box_pairs", pairs)
+    rig.forward()
+    monkeypatch.setattr(LIMITS, "box_pairs", pairs - 1)
+    with pytest.raises(
+        LayerError, match=f"overlaps of boxes and true boxes are of {pairs} pairs, {pairs - 1} are allowed"
+    ):
+        rig.forward()
