@@ -7,7 +7,7 @@ constexpr int BINS = 64;          // of a region, whose maxima a block keeps bef
 #if defined(__CUDACC__)
 constexpr int ABREAST = 1;
 #else
-constexpr int ABREAST = 4;  // pixels whose maxima are taken apart: one that waits for the one before would take as long as all
+constexpr int ABREAST = 4;  // maxima that are taken apart: one that waits for the one before would take as long as all
 #endif
 constexpr int LINE_PIXELS = 256;  // that a GPU's block brings into a slab
 
@@ -86,15 +86,18 @@ DEVICE void walk(int width, const Box& box, Visit visit) {
   }
 }
 
-// All bins of region k in slab s, which has the map at `slab`, some at a time: `most` and `place`, SHARED, have room for BINS. top and
-// places: (K, channels, bins), or (K, bins, channels) where channels_last; which of them are wanted, the values, the places or both,
-// `values` and `argmax` say. An empty bin has the value 0 and the place -1, and so has one where all is NaN.
-DEVICE void put_maxima(const Real* slab, const int* bins, int k, int s, Store* top, int* places, int values, int argmax, int channels_last,
-                       Wide* most, int* place, const Geometry& g) {
-  const int channels = g.channels, width = g.width, count = min(SLAB, channels - s * SLAB);
+// All bins of region k in `together` slabs from s, 1 or ABREAST, which have their maps at `slab`, `next` numbers apart: `most` and
+// `place`, SHARED, have room for BINS of each. top and places: (K, channels, bins), or (K, bins, channels) where channels_last;
+// which of them are wanted, the values, the places or both, `values` and `argmax` say. An empty bin has the value 0 and the place
+// -1, and so has one where all is NaN. The maxima of one slab are of ABREAST pixels apart, those of several of one pixel each.
+template <int together>
+DEVICE void put_maxima(const Real* slab, long long next, const int* bins, int k, int s, Store* top, int* places, int values, int argmax,
+                       int channels_last, Wide* most, int* place, const Geometry& g) {
+  const int channels = g.channels, width = g.width;
   const Pooled pooled = pooled_of(g);
-  const int cells = pooled.cells();
-  const bool at_once = channels_last && SHARES == 1 && count == SLAB;  // stores lie far apart: between them maxima are found
+  const int cells = pooled.cells(), count = min(SLAB * together, channels - s * SLAB);
+  // Stores that lie far apart: between them maxima are found.
+  const bool at_once = channels_last && !argmax && SHARES == 1 && count == SLAB * together;
   for (int first = 0; first < cells; first += BINS) {
     const int some = min(BINS, cells - first);
     const long long out = channels_last ? ((long long)k * cells + first) * channels + s * SLAB
@@ -103,48 +106,76 @@ DEVICE void put_maxima(const Real* slab, const int* bins, int k, int s, Store* t
       const int ph = (first + i) / pooled.width, pw = first + i - ph * pooled.width;
       const Box box = box_of(bins, pooled, k, ph, pw);
       const bool empty = box.top >= box.bottom || box.left >= box.right;
-      Wide largest[ABREAST];
-      for (int j = 0; j < ABREAST; ++j) largest[j] = wide_of(empty ? Real(0) : -REAL_MAX);
+      const Wide least = wide_of(empty ? Real(0) : -REAL_MAX);
       if (argmax) {
-        WidePlaces at = places_of(-1);
-        walk<1>(width, box, [&](int pixel, int) { take_larger(largest[0], at, wide(slab, pixel, share), places_of(pixel)); });
-        for (int c = 0; c < WIDE; ++c) place[i * STAGE_ROW + share * WIDE + c] = lane(at, c);
-      } else {
+        for (int j = 0; j < together; ++j) {
+          Wide largest = least;
+          WidePlaces at = places_of(-1);
+          walk<1>(width, box, [&](int pixel, int) { take_larger(largest, at, wide(slab + j * next, pixel, share), places_of(pixel)); });
+          staged(most, j * BINS + i, share) = largest;
+          for (int c = 0; c < WIDE; ++c) place[(j * BINS + i) * STAGE_ROW + share * WIDE + c] = lane(at, c);
+        }
+        continue;
+      }
+      Wide largest[ABREAST];
+      for (int j = 0; j < ABREAST; ++j) largest[j] = least;
+      if (together == 1) {
         walk<ABREAST>(width, box, [&](int pixel, int j) { take_larger(largest[j], wide(slab, pixel, share)); });
         for (int j = 1; j < ABREAST; ++j) take_larger(largest[0], largest[j]);
+      } else {
+        walk<1>(width, box, [&](int pixel, int) {
+          for (int j = 0; j < together; ++j) take_larger(largest[j], wide(slab + j * next, pixel, share));
+        });
       }
-      if (at_once && values)
-        for (int c = 0; c < WIDE; ++c) top[out + (long long)i * channels + c] = lane(largest[0], c);
-      else staged(most, i, share) = largest[0];
+      for (int j = 0; j < together; ++j) {
+        if (at_once) put_values(top + out + (long long)i * channels + j * SLAB, largest[j]);
+        else staged(most, j * BINS + i, share) = largest[j];
+      }
     }
     BARRIER();
-    if (channels_last) {
-      const Real* from = (const Real*)most;
-      if (values && !at_once) TILE_LOOP(i, c, some, count) top[out + (long long)i * channels + c] = from[i * STAGE_ROW + c];
-      if (argmax) TILE_LOOP(i, c, some, count) places[out + (long long)i * channels + c] = place[i * STAGE_ROW + c];
-    } else {
-      if (values) empty_stage(most, top + out, channels - s * SLAB, cells, some);
-      if (argmax) TILE_LOOP(c, i, count, some) places[out + (long long)c * cells + i] = place[i * STAGE_ROW + c];
+    for (int j = 0; j < together; ++j) {
+      const int lines = min(SLAB, count - j * SLAB);
+      const int* at = place + j * BINS * STAGE_ROW;
+      const Wide* stage = most + stage_of(j * BINS);
+      if (channels_last) {
+        const Real* from = (const Real*)stage;
+        const long long to = out + j * SLAB;
+        if (values && !at_once) TILE_LOOP(i, c, some, lines) top[to + (long long)i * channels + c] = from[i * STAGE_ROW + c];
+        if (argmax) TILE_LOOP(i, c, some, lines) places[to + (long long)i * channels + c] = at[i * STAGE_ROW + c];
+      } else {
+        const long long to = out + (long long)j * SLAB * cells;
+        if (values) empty_stage(stage, top + to, lines, cells, some);
+        if (argmax) TILE_LOOP(c, i, lines, some) places[to + (long long)c * cells + i] = at[i * STAGE_ROW + c];
+      }
     }
     BARRIER();
   }
 }
 
-// A block takes one slab of an image after another into its room (n, area, SLAB), and there that image's regions.
+// A block takes `group` slabs of an image after others into its room (n, group, area, SLAB), and there that image's regions.
 KERNEL roi_pooling_forward(int n, const Store* features, Real* room, const int* image, const int* bins, Store* top, int* places,
-                           int values, int argmax, int channels_last, Geometry g) {
-  const int area = g.height * g.width, slabs = slabs_of(g.channels);
+                           int values, int argmax, int channels_last, int group, Geometry g) {
+  const int area = g.height * g.width, slabs = slabs_of(g.channels), groups = (slabs + group - 1) / group;
+  const long long next = (long long)area * SLAB;
   BLOCK_LOOP(b, n) {
-    SHARED Wide most[stage_of(BINS)];
-    SHARED int place[BINS * STAGE_ROW];
-    Real* slab = room + (long long)b * area * SLAB;
-    for (int i = b; i < g.batch * slabs; i += n) {
-      if (channels_last) fill_lines(i, features, slab, g.channels, area, 0, area);
-      else fill_slab(i, features, slab, g.channels, area, 0, area);
+    SHARED Wide most[stage_of(BINS * ABREAST)];
+    SHARED int place[BINS * ABREAST * STAGE_ROW];
+    Real* slab = room + b * group * next;
+    for (int i = b; i < g.batch * groups; i += n) {
+      const int of = i / groups, first = i % groups * group, count = min(group, slabs - first);
+      for (int j = 0; j < count; ++j) {
+        if (channels_last) fill_lines(of * slabs + first + j, features, slab + j * next, g.channels, area, 0, area);
+        else fill_slab(of * slabs + first + j, features, slab + j * next, g.channels, area, 0, area);
+      }
       BARRIER();
-      for (int k = 0; k < g.regions && !STOPPED(); ++k)
-        if (max(image[k], 0) == i / slabs)  // what lies in no image has empty bins
-          put_maxima(slab, bins, k, i % slabs, top, places, values, argmax, channels_last, most, place, g);
+      for (int k = 0; k < g.regions && !STOPPED(); ++k) {
+        if (max(image[k], 0) != of) continue;  // what lies in no image has empty bins
+        int j = 0;
+        for (; j + ABREAST <= count; j += ABREAST)
+          put_maxima<ABREAST>(slab + j * next, next, bins, k, first + j, top, places, values, argmax, channels_last, most, place, g);
+        for (; j < count; ++j)
+          put_maxima<1>(slab + j * next, next, bins, k, first + j, top, places, values, argmax, channels_last, most, place, g);
+      }
     }
   }
 }
@@ -157,7 +188,7 @@ KERNEL roi_pooling_forward_packed(int n, const Real* slabs, const int* image, co
     SHARED int place[BINS * STAGE_ROW];
     const int s = b / g.regions, k = b - s * g.regions;
     const Real* slab = slabs + ((long long)max(image[k], 0) * slabs_of(g.channels) + s) * g.height * g.width * SLAB;
-    put_maxima(slab, bins, k, s, top, places, values, argmax, channels_last, most, place, g);
+    put_maxima<1>(slab, 0, bins, k, s, top, places, values, argmax, channels_last, most, place, g);
   }
 }
 

@@ -60,6 +60,9 @@ DEVICE void take_larger(Wide& most, WidePlaces& place, Wide value, WidePlaces at
   }
 }
 DEVICE void put_places(int* to, const WidePlaces& places) { *(WidePlaces*)to = places; }
+DEVICE void put_values(Store* to, const Wide& values) {
+  for (int i = 0; i < WIDE; ++i) to[i] = Store(values.of[i]);
+}
 #else
 #define WIDE LANES
 typedef Lanes Wide;
@@ -77,6 +80,14 @@ DEVICE void take_larger(Wide& most, WidePlaces& place, const Wide& value, const 
 // To an address of a multiple of WIDE ints.
 DEVICE void put_places(int* to, const WidePlaces& places) {
   for (int i = 0; i < WIDE; ++i) to[i] = lane(places, i);
+}
+// To any address. In a loop over several a compiler would take these numbers one by one.
+typedef Real WideAnywhere __attribute__((vector_size(WIDE * sizeof(Real)), aligned(sizeof(Real))));
+template <class To>  // Store
+DEVICE void put_values(To* to, const Wide& values) {
+  if (sizeof(To) == sizeof(Real)) *(WideAnywhere*)to = values;
+  else
+    for (int i = 0; i < WIDE; ++i) to[i] = To(lane(values, i));
 }
 #endif
 constexpr int SHARES = SLAB / WIDE;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import product
 
 import numpy as np
 import pytest
@@ -167,6 +168,49 @@ def test_pooling_is_the_same_for_any_number_of_threads(monkeypatch):
     for top, bottom in results[1:]:
         assert np.array_equal(top, results[0][0])
         assert np.array_equal(bottom, results[0][1])
+
+
+def largest(features: np.ndarray, rows: np.ndarray, height: int, width: int) -> tuple[np.ndarray, np.ndarray]:
+    """What is the largest in each bin, and its place, at a scale of 1/2, bin by bin."""
+    (channels, rows_of, columns), shape = features.shape[1:], (len(rows), features.shape[1], height, width)
+    top, places = np.zeros(shape), np.full(shape, -1)
+
+    def bins(start: float, end: float, count: int, limit: int) -> list[tuple[int, int]]:
+        first, end = (int(np.copysign(np.floor(abs(x) / 2 + 0.5), x)) for x in (start, end))
+        size = np.float32(max(end - first + 1, 1)) / np.float32(count)
+        edges = [(int(np.floor(p * size)) + first, int(np.ceil((p + 1) * size)) + first) for p in range(count)]
+        return [(min(max(a, 0), limit), min(max(b, 0), limit)) for a, b in edges]
+
+    for k, (image, x1, y1, x2, y2) in enumerate(rows):
+        for i, (above, below) in enumerate(bins(y1, y2, height, rows_of)):
+            for j, (left, right) in enumerate(bins(x1, x2, width, columns)):
+                if below > above and right > left:
+                    part = features[int(image), :, above:below, left:right].reshape(channels, -1)
+                    top[k, :, i, j], at = part.max(1), part.argmax(1)
+                    places[k, :, i, j] = (above + at // (right - left)) * columns + left + at % (right - left)
+    return top, places
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+@pytest.mark.parametrize("last", [False, True], ids=["planes", "channels_last"])
+@pytest.mark.parametrize("channels", [20, 64, 72, 90, 130])
+def test_slabs_pooled_together(channels, last, workers, monkeypatch):
+    """Four slabs by four, and what is left of them one by one, or all one by one where that takes fewer turns."""
+    rng = np.random.default_rng(8)
+    features, rows = rng.permutation(2 * channels * 110).reshape(2, channels, 10, 11) / 8192.0, regions(rng, 30, 2, 21)
+    rows[:, 1:] = np.round(rows[:, 1:] * 4) / 4  # no product that two machines round apart
+    wanted = largest(features, rows, 3, 2)
+    monkeypatch.setattr(layer_class("ROIPooling", ""), "last", last)
+    turned = (lambda a: a.transpose(0, 2, 3, 1)) if last else (lambda a: a)
+    for dtype, tops in product((np.float32, np.float64, np.float16), (1, 2)):
+        r = Rig(TEXT, [turned(features), rows], dtype=dtype, tops=tops)
+        monkeypatch.setattr(r.device, "workers", workers)
+        got = r.forward()
+        assert r.layer.group == (4 if channels in {64, 130} or (channels, workers) == (90, 1) else 1)
+        top = largest(features.astype(dtype).astype(float), rows, 3, 2)[0] if dtype == np.float16 else wanted[0]
+        np.testing.assert_array_equal(got[0], turned(top))
+        if tops == 2 and dtype != np.float16:
+            np.testing.assert_array_equal(got[1], turned(wanted[1]))
 
 
 def test_pooling_in_float16(device):
