@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import __version__
 from ..proto.errors import ModelError
+from ..proto.files import need_place
 from . import arguments
 from .model import load
 from .output import size, warn
@@ -97,6 +98,7 @@ def run(args: Namespace) -> int:
     kind = os.path.splitext(args.out)[1].lower()
     if kind not in (".onnx", ".pt2", ".safetensors"):
         raise ModelError(f"{args.out}: the name must end in .onnx, .pt2 or .safetensors, which says what to write")
+    need_place(args.out)
     try:
         given_numbers(args)
     except ArgumentTypeError as error:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..proto.errors import ModelError
+from ..proto.files import need_place
 from ..tables import table
 from . import arguments
 
@@ -82,6 +83,7 @@ def run(args: Namespace) -> int:
         raise ModelError(f"--out {args.out}: scales for 8 bits are kept in a .caffemodel; HDF5 has no place for them")
     if bool(args.images) == bool(args.data):
         raise ModelError("quantize: give either --images, a folder of pictures, or --data, one with annotations")
+    need_place(args.out)
     if args.html:
         from ..reports import check_place
 

@@ -141,7 +141,7 @@ def convert(
     ----------
     kind : voc, coco, yolo, wider (AnnotatedDatum records) or images (Datum records, a folder per class).
     to : the LMDB's path.
-    split : such as trainval.
+    split : such as trainval; images have none.
     classes : of VOC, label 1 first.
     options : how pictures are stored, and whether a broken one is an error.
     tell : called with (records done, all records).
@@ -170,6 +170,8 @@ def convert(
     """
     options, root = options or Options(), Path(folder)
     if kind == "images":
+        if split:
+            raise DataError(f"a folder of a class each has no splits, such as {split!r}: convert the folder of one")
         items, labels = read_images(root)
 
         def one(item: tuple[Path, int]) -> tuple[str, bytes, int]:

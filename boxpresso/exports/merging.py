@@ -10,6 +10,7 @@ script.
 from __future__ import annotations
 
 import os
+import warnings
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -19,9 +20,9 @@ import numpy as np
 from ..graph.prepare import select
 from ..layers.core import Trait
 from ..net import Net
-from ..net.weights import Row, save_weights
+from ..net.weights import Row, read_weights, save_weights, scales_of
 from ..proto import LayerParameter, NetParameter, read_net, to_text
-from ..proto.errors import ModelError
+from ..proto.errors import BoxpressoWarning, ModelError
 from ..proto.files import replacing
 from ..proto.reading import FilePath
 from .operations import Operation, operations
@@ -123,6 +124,13 @@ def merge(
         if layer.name not in gone:
             values = blobs.get(layer.name) or [np.array(blob.data) for blob in layer.blobs]
             rows.append((layer.name, layer.type, layer.param.bottom, layer.param.top, values))
+    if scales_of(read_weights(weights)) is not None:
+        warnings.warn(
+            f"{os.fspath(out_weights)} has no scales for 8 bits, which were of the layers before they were merged: it runs in "
+            "float32; `boxpresso quantize` makes new ones",
+            BoxpressoWarning,
+            stacklevel=2,
+        )
     write_both(out_model, text, lambda: save_weights(out_weights, rows, net.name))
     return gone
 

@@ -87,9 +87,7 @@ def replacing(
     """
     part: Path | None = None
     try:
-        target = Path(os.path.realpath(path))
-        if target.exists() and (kind := kind_of(target.stat().st_mode)):
-            raise OSError(f"it is {kind}, not a regular file")
+        target = place_of(path)
         part = beside(target, suffix)
         yield part
         if lasting:
@@ -98,14 +96,43 @@ def replacing(
         if lasting:
             folder_to_disk(str(target.parent))
     except (OSError, RuntimeError, ValueError) as error:  # HDF5 raises a RuntimeError for a full disk
-        why = getattr(error, "strerror", None) or str(error).partition(" (")[0]
         raise ModelError(
-            f"cannot write {subject}{os.fspath(path)}: {why}; what was there before is untouched"
+            f"cannot write {subject}{os.fspath(path)}: {reason(error)}; what was there before is untouched"
         ) from error
     finally:
         with suppress(OSError):
             if part is not None:
                 part.unlink()
+
+
+def place_of(path: str | os.PathLike[str]) -> Path:
+    """The file that a path, or a link, names. Raises OSError for what is there and no regular file."""
+    target = Path(os.path.realpath(path))
+    if target.exists() and (kind := kind_of(target.stat().st_mode)):
+        raise OSError(f"it is {kind}, not a regular file")
+    return target
+
+
+def reason(error: Exception) -> str:
+    """What an error says, without its number and its file."""
+    return getattr(error, "strerror", None) or str(error).partition(" (")[0]
+
+
+def need_place(path: str | os.PathLike[str], subject: str = "") -> None:
+    """Raises ModelError where `replacing` could not write `path`, before the work is done that is to be written there.
+
+    Examples
+    --------
+    >>> need_place("/no/such/folder/weights.caffemodel")
+    Traceback (most recent call last):
+    boxpresso.proto.errors.ModelError: cannot write /no/such/folder/weights.caffemodel: No such file or directory
+    """
+    try:
+        trial = beside(place_of(path), ".part")
+        trial.touch(exist_ok=False)
+        trial.unlink()
+    except (OSError, ValueError) as error:
+        raise ModelError(f"cannot write {subject}{os.fspath(path)}: {reason(error)}") from error
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:

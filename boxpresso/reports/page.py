@@ -18,7 +18,7 @@ from pathlib import Path
 from PIL.Image import Image as PillowImage
 
 from ..proto.errors import BoxpressoError
-from ..proto.files import beside, replacing
+from ..proto.files import need_place, replacing
 
 TIMES = "\u00d7"  # the sign between the numbers of a shape
 ODD = re.compile("[^\t\n\x20-\x7e\x80-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # no character of an XML document
@@ -182,17 +182,9 @@ def page(title: str, subtitle: str, parts: Sequence[str], links: Sequence[tuple[
 
 def check_place(path: str | os.PathLike[str]) -> None:
     """Raises BoxpressoError where a report cannot be written, before the work that it reports on is done."""
-    place = Path(os.path.realpath(path))
-    if place.is_dir():
+    if Path(path).is_dir():
         raise BoxpressoError(f"--html {path} is a folder; name a file, such as {Path(path) / 'report.html'}")
-    if place.exists() and not place.is_file():
-        raise BoxpressoError(f"--html {path} is not a regular file, which a report could replace")
-    trial = beside(place, ".part")
-    try:
-        trial.touch(exist_ok=False)
-        trial.unlink()
-    except OSError as error:
-        raise BoxpressoError(f"cannot write the report {path}: {error.strerror}") from error
+    need_place(path, "the report ")
 
 
 def write_page(path: str | os.PathLike[str], text: str) -> None:

@@ -44,6 +44,20 @@ def test_a_net_without_data_is_not_tested(tmp_path, capsys):
     assert "data layers" in err
 
 
+@pytest.mark.parametrize("verb", ["quantize", "export"])
+def test_a_file_that_cannot_be_written_is_said_before_the_work(verb, tmp_path, capsys, monkeypatch):
+    model, weights = write_tiny(tmp_path)
+    monkeypatch.setattr("boxpresso.net.net.Net.__init__", None)  # no net is made
+    words = {
+        "quantize": [model, weights, "--images", tmp_path, "--out", "nowhere/8.caffemodel"],
+        "export": [model, weights, "nowhere/a.onnx"],
+    }[verb]
+    status, out, err = call(capsys, verb, *words)
+    assert status == 1
+    assert out == ""
+    assert re.fullmatch(r"boxpresso: error: cannot write nowhere/\S+: No such file or directory\n", err)
+
+
 def test_a_document_is_not_a_list_of_names(tmp_path, capsys):
     for text in ("# Boxpresso\n\nA text\n", "cat\nSee [there](x.md)\n", "Words " * 13 + "end.\ncat\n"):
         (tmp_path / "README.md").write_text(text)

@@ -74,6 +74,11 @@ def test_what_cannot_be_written_or_drawn(tmp_path, capsys):
         assert (status, "'-5' is not a whole number from 0" in err) == (2, True)
 
 
+def test_pictures_in_a_folder_of_each_class_have_no_splits(tmp_path, capsys):
+    assert main(["convert", "images", str(tmp_path), str(tmp_path / "lmdb"), "--split", "val"]) == 1
+    assert "has no splits, such as 'val'" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("words", [("--mean", "nan"), ("--mean", "1,inf,2"), ("--scale", "0"), ("--scale", "0/5")])
 def test_pictures_of_which_nothing_would_be_left(words, capsys):
     status, _, err = call(capsys, "detect", "a.prototxt", "a.caffemodel", "a.png", *words)

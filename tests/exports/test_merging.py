@@ -12,7 +12,8 @@ from boxpresso import Net
 from boxpresso.__main__ import main
 from boxpresso.exports.merging import merge
 from boxpresso.proto import parse_net, read_net
-from boxpresso.proto.errors import ModelError
+from boxpresso.proto.errors import BoxpressoWarning, ModelError
+from boxpresso.quantize import quantize, save
 
 INPUT = 'layer { name: "x" type: "Input" top: "x" input_param { shape { dim: 2 dim: 4 dim: 7 dim: 7 } } }'
 FILL = 'weight_filler { type: "gaussian" std: 0.5 }'
@@ -93,6 +94,21 @@ def test_what_cannot_be_merged_is_said(tmp_path, capsys):
     assert [p.name for p in tmp_path.iterdir()] == ["a.caffemodel"]
     assert main(["finish", "a", "b", "c", "--merge-batchnorm", "d", "--stds", "1,1,1,1"]) == 1
     assert "looks at no offsets" in capsys.readouterr().err
+
+
+def test_scales_for_8_bits_that_are_left_behind(tmp_path):
+    net = parse_net(NET)
+    filled(NET, tmp_path / "a.caffemodel")
+    whole = Net(net, tmp_path / "a.caffemodel", device="cpu")
+    scales = quantize(
+        whole,
+        [{"x": np.random.default_rng(i).normal(size=whole.blobs["x"].shape).astype(np.float32)} for i in range(4)],
+        speed=False,
+    )
+    save(whole, scales, tmp_path / "b.caffemodel")
+    with pytest.warns(BoxpressoWarning, match=r"c\.caffemodel has no scales for 8 bits"):
+        merge(net, tmp_path / "b.caffemodel", tmp_path / "c.prototxt", tmp_path / "c.caffemodel")
+    assert Net(tmp_path / "c.prototxt", tmp_path / "c.caffemodel", device="cpu").quantization is None
 
 
 def test_two_files_of_one_name_are_refused(tmp_path, monkeypatch):
