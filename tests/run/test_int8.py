@@ -21,7 +21,7 @@ SINGLE = np.float32
 
 def quantised(x: np.ndarray, scale: Scale) -> np.ndarray:
     """Numbers in 8 bits, as int8.h defines them: one product of floats, rounded to the nearest, ties to even."""
-    steps = np.rint(x.astype(SINGLE) * SINGLE(1 / SINGLE(scale.scale)))
+    steps = np.rint(x.astype(SINGLE) * SINGLE(1 / scale.scale))
     return np.clip(steps + scale.zero, 0, 255).astype(np.int64)
 
 
