@@ -176,6 +176,8 @@ CASES: list[Case] = [
     Case("Interp", "interp_param { height: 3 width: 4 }", refused={"hw": "leave nothing"}),
     Case("Interp", "interp_param { zoom_factor: 2 }", refused={"hw": "leave nothing"}),
     Case("Interp", "", "n c h w, n c 3 4", refused={"hw": "leave nothing"}),
+    Case("ParseOutput", "", tops=2, down=None, refused={"c": "at least one channel"}),
+    Case("Resize", "resize_param { height: 3 width: 4 }", refused={"hw": "needs pixels"}),
     Case("MergeCrop", "mergecrop_param { backward: true backward: true }", "n c h w, n 3 2*h 2*w", down=(0, 1)),
     Case("MergeCrop", "mergecrop_param { operation: ADD backward: true backward: true }", "n c h w, n c h w",
          down=(0, 1)),
@@ -270,6 +272,8 @@ CASES: list[Case] = [
     # detection
     Case("MultiStageMeanfield", "multi_stage_meanfield_param { num_iterations: 2 }", "n c h w, n c h w, n 3 h w",
          down=(0, 1)),
+    Case("DenseCRF", "dense_crf_param { max_iter: 2 pos_w: 3 pos_xy_std: 3 bi_w: 5 bi_xy_std: 50 bi_rgb_std: 10 }",
+         "n c h w, n 2, n 3 h w", down=None),
     Case("AnchorTarget", ANCHORS, "1 2 h w, k 5, 1 3, 1 3 96 112", 4, "TRAIN", None),
     Case("YoloDetectionLoss", "detection_loss_param { side: 2 num_class: 3 num_object: 1 }", "n 32, 0: n 28"),
     Case("YoloV2Loss", "yolo_v2_loss_param { side: 2 num_classes: 3 num_object: 1 biaes: 0.5 biaes: 0.5 }", "n 32, 0: n 28"),
@@ -370,5 +374,6 @@ CASES: list[Case] = [
          down=None),
     Case("ScaleRoute", "scale_route_param { low_scale: 50 high_scale: 200 }", "k 5, k 3 2", 2, down=None, listed="k"),
     Case("SegAccuracy", "", "n c h w, 0: n 1 h w", down=None, refused={"c": "none of the 0 classes"}),
+    Case("ParseEvaluate", "parse_evaluate_param { num_labels: 2 }", "n 1 h w, 0: n 1 h w", down=None),
     Case("SegmentationEvaluate", "", "n c h w, 0: n c h w", down=None, refused={"nchw": "needs an image"}),
 ]  # fmt: skip

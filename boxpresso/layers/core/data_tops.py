@@ -18,6 +18,7 @@ SIDE = 224  # of images whose size no field tells
 REGION_IMAGE = (576, 960)  # of nets with regions, which say no size: multiples of 64, as pyramids need
 REGIONS, OBJECTS = 8, 3  # how many of each a batch has
 KNOWN = (("mnist", (1, 28, 28)), ("cifar", (3, 32, 32)))  # data sets that a source, a mean file or a net may name
+VOLUME_SIDE = 112  # of the slices of volumes whose size no field tells, as C3D's
 CAMVID = (360, 480)  # SegNet's pictures, which its DenseImageData takes as they are
 FEATURES = 16  # of a vector whose length no field tells
 BY_PLACE = {"data", "imagedata", "windowdata"}  # whose first top holds the images, whatever its name
@@ -370,6 +371,15 @@ def clip_tops(param: LayerParameter, names: list[str]) -> list[Top]:
     return [Top((batch, *image), "image", bool(size_of(param))), Top((batch, 2, 1, 1), "class")][: len(names)]
 
 
+def volume_tops(param: LayerParameter, names: list[str]) -> list[Top]:
+    """VideoDataSeg of a fork for volumes: slices, or frames, as a third axis, and a map of labels for each of them."""
+    p, batch, (channels, *sides) = param.video_data_param, batch_of(param), image_of(param)
+    sides = sides if size_of(param) else [VOLUME_SIDE] * 2
+    whole = p.new_length, *sides
+    known = bool(size_of(param))
+    return [Top((batch, channels, *whole), "image", known), Top((batch, 1, *whole), "class", known)][: len(names)]
+
+
 def heatmap_tops(param: LayerParameter, names: list[str]) -> list[Top]:
     """DataHeatmap of poses: images, a map for each joint, of which only the list of images says how many, and a class."""
     p = param.heatmap_data_param
@@ -396,6 +406,7 @@ RULES = (
     ({"cpmdata"}, pose_tops),
     ({"dataheatmap"}, heatmap_tops),
     ({"flowvideodata", "rgbvideodata"}, clip_tops),
+    ({"videodataseg"}, volume_tops),
     ({"frcnnroidata", "frcnnviddata"}, frcnn_tops),
     ({"roidata", "roidatalayer"}, roi_tops),
     ({"imagegtdata", "detectiondata"}, map_tops),
