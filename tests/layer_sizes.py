@@ -277,6 +277,8 @@ CASES: list[Case] = [
     Case("AnchorTarget", ANCHORS, "1 2 h w, k 5, 1 3, 1 3 96 112", 4, "TRAIN", None),
     Case("YoloDetectionLoss", "detection_loss_param { side: 2 num_class: 3 num_object: 1 }", "n 32, 0: n 28"),
     Case("YoloV2Loss", "yolo_v2_loss_param { side: 2 num_classes: 3 num_object: 1 biaes: 0.5 biaes: 0.5 }", "n 32, 0: n 28"),
+    Case("RegionEvalDetection", "eval_detection_param { side: 2 num_class: 3 num_object: 1 biases: 1 biases: 1 }",
+         "n 8 2 2, 0: n k 5", down=None),
     Case("EvalDetection", "eval_detection_param { side: 2 num_class: 3 num_object: 1 }", "n 32, 0: n 28", down=None),
     Case("DontcareAnchorTarget", ANCHORS, "1 2 h w, k 5, 1 3, 1 3 96 112, k, n 4", 4, "TRAIN", None),
     Case("FrcnnAnchorTarget", ANCHORS, "1 2 h w, k 5, 1 3", 4, "TRAIN", None),

@@ -32,7 +32,7 @@ SPATIAL = {
     "convolutiondepthwise",
     "depthwiseconvolution",
 }
-BOXED = {"multiboxloss", "detectionevaluate"}  # which read SSD's rows of boxes
+BOXED = {"multiboxloss", "multiboxssdloss", "detectionevaluate"}  # which read SSD's rows of boxes
 SPATIAL |= {"cudnnconvolution", "cudnnpooling", "cudnnlrn", "cudnnbatchnorm", "deformableconvolution", "roipooling"}
 
 
@@ -119,8 +119,10 @@ def generic(
         return Top((batch, *map(int, param.memory_data_param.dim)), "image")
     if kind == "boxdata" and index:
         side = ([*param.data_param.side, *[7] * index])[index - 1]
-        rows = Top((batch, 30, 5), "yolo")  # caffe-yolov2's BoxData, whose boxes are those that its RegionLoss reads
-        return rows if "regionloss" in readers else Top((batch, 7 * side * side), "cells")
+        rows = Top(
+            (batch, 30, 5), "yolo"
+        )  # caffe-yolov2's BoxData, whose boxes are those that its layers with anchors read
+        return rows if readers & {"regionloss", "regionevaldetection"} else Top((batch, 7 * side * side), "cells")
     if "detectnettransformation" in readers and "label" in name:
         return Top((batch, 1, 1 + OBJECTS, 16), "detectnet labels")
     if readers & BOXED:  # in a data layer of a project's own

@@ -16,9 +16,9 @@ class DenseCRF(Layer, type="DenseCRF", param="dense_crf_param", bottoms=(2, 3), 
     """max_iter times: Q = softmax(scores + sum over k of w_k F_k Q) over the channels, from Q = softmax(scores) on.
 
     Each F_k is a mean over all pixels of an image, weighted by e^(-|f - f'|^2 / 2): of near pixels with f = (x, y) /
-    pos_xy_std, and where there is a picture of alike ones with f = ((x, y) / bi_xy_std, (B, G, R) / bi_rgb_std). They are computed on
-    permutohedral lattices, so approximately, and divided by what they make of ones. There is no gradient, as in its
-    program, whose exponential function is an approximation besides.
+    pos_xy_std, and where there is a picture of alike ones with f = ((x, y) / bi_xy_std, (B, G, R) / bi_rgb_std). They are
+    computed on permutohedral lattices, so approximately, and divided by what they make of ones. There is no gradient, as in
+    its program, whose exponential function is an approximation besides.
 
     Parameters
     ----------

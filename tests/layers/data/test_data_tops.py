@@ -17,6 +17,7 @@ from shared import SHARED, need
 
 from boxpresso import BoxpressoError, LayerError, ModelError, Net
 from boxpresso.layers.core.data_tops import data_tops
+from boxpresso.layers.core.registry import layer_class
 from boxpresso.proto import parse_net, read_net
 
 DATA = {  # the fields of a data layer, and the shapes of its tops
@@ -701,3 +702,9 @@ def test_labels_that_are_computed_have_the_shape_of_what_they_are_compared_with(
     net = Net(parse_net(text), data="shapes", device="cpu", lazy=True)
     assert net.blobs["e"].shape == (3, 4)
     assert net.blobs["label"].count == 12
+
+
+def test_the_loss_of_ssd_under_another_name():
+    assert layer_class("MultiBoxSSDLoss", "loss") is layer_class("MultiBoxLoss", "loss")
+    data = parse_net('layer { name: "d" type: "ccpdData" top: "data" top: "label" }').layer[0]
+    assert data_tops(data, [["Convolution"], ["MultiBoxSSDLoss"]])[1].shape == (1, 1, 3, 8)
