@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...device import AnyArray, Blob, Kernels
+from ...device.functions import whole
 from ..core import Layer, Trait, softmax
 from .lattice import Lattice
 from .lattice import kernels as lattice_kernels
@@ -35,7 +36,7 @@ class DenseCRF(Layer, type="DenseCRF", param="dense_crf_param", bottoms=(2, 3), 
     Returns
     -------
     top 0
-        (N, C, H, W), the last Q; 0 in the padding.
+        (N, C, H, W), the last Q; 0 in the padding, which is the whole image where its height or width is below 1.
 
     Raises
     ------
@@ -117,9 +118,8 @@ class DenseCRF(Layer, type="DenseCRF", param="dense_crf_param", bottoms=(2, 3), 
             return
         sizes = np.asarray(bottom[1].data, np.float64).reshape(images, 2)
         pictures = np.asarray(bottom[2].data, np.float64) if len(bottom) > 2 else None
-        for image, (high, wide) in enumerate(sizes):
-            self.need(high >= 1 and wide >= 1, f"bottom 1 gives image {image} the size {high:g} x {wide:g}")
-            rows, columns = int(min(high, height)), int(min(wide, width))
+        for image, size in enumerate(sizes):
+            rows, columns = (int(whole(at, 0, most)) for at, most in zip(size, (height, width)))
             picture = None if pictures is None else pictures[image, :, :rows, :columns].reshape(3, -1)
             self.infer(bottom[0].data, top[0].data, image, (channels, rows, columns, height, width), picture)
 
@@ -127,23 +127,23 @@ class DenseCRF(Layer, type="DenseCRF", param="dense_crf_param", bottoms=(2, 3), 
         self, scores: AnyArray, result: AnyArray, image: int, sizes: tuple[int, ...], picture: np.ndarray | None
     ) -> None:
         """One image; sizes: channels, rows, columns without padding, height, width."""
-        channels, rows, columns, *_ = sizes
-        points, first = rows * columns, image * int(np.prod((channels, *sizes[3:])))
-        size = channels * points
+        channels, rows, columns, height, width = sizes
+        points, plane = rows * columns, channels * height * width
+        size, first = channels * points, image * plane
         filters = []
-        for weight, features in self.features(rows, columns, picture):
+        for weight, features in self.features(rows, columns, picture) if points else ():
             lattice = self.lattice(features, channels)
             filters.append((weight, lattice, lattice.norm()))
         self.kernels.crf_cut(size, scores, self.unary, first, *sizes[1:])
         softmax.forward(self.device, self.unary, self.soft, 1, channels, points)
-        for _ in range(self.param.dense_crf_param.max_iter):
+        for _ in range(self.param.dense_crf_param.max_iter if points else 0):
             self.kernels.crf_copy(size, self.unary, self.sum)
             for weight, lattice, norm in filters:
                 lattice.filter(self.soft, self.mean, channels)
                 self.kernels.crf_add(size, self.mean, norm, self.sum, points, weight)
             softmax.forward(self.device, self.sum, self.soft, 1, channels, points)
         logarithms = not self.param.dense_crf_param.output_probability
-        self.kernels.crf_paste(channels * sizes[3] * sizes[4], self.soft, result, first, *sizes[1:], logarithms)
+        self.kernels.crf_paste(plane, self.soft, result, first, *sizes[1:], logarithms)
 
     def allow_force_backward(self, index: int) -> bool:
         return False

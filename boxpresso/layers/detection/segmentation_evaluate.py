@@ -188,9 +188,7 @@ class SegAccuracy(Layer, type="SegAccuracy", param="seg_accuracy_param", bottoms
         return False
 
 
-class ParseEvaluate(
-    Layer, type="ParseEvaluate", param="parse_evaluate_param", bottoms=2, tops=1, traits=Trait.CLASS_LABELS
-):
+class ParseEvaluate(Layer, type="ParseEvaluate", param="parse_evaluate_param", bottoms=2, tops=1):
     """Of each class in this batch: how many pixels are rightly said to be of it, how many are, and how many are said to be.
 
     From these sums over a test set come accuracies and intersections over union. There is no gradient.

@@ -529,4 +529,4 @@ class RegionEvalDetection(
         return scores.T.ravel(), parts.argmax(1).T.ravel(), boxes.transpose(2, 0, 1).reshape(-1, 4)
 
     def left_over(self, order: np.ndarray, scores: np.ndarray) -> np.ndarray:
-        return order[scores[order] >= LEAST]
+        return np.asarray(order[scores[order] >= LEAST])

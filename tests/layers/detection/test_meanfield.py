@@ -200,6 +200,8 @@ def test_crf_padding_is_left_out_and_logarithms(device):
     inside = plain > 0
     np.testing.assert_allclose(logs[inside], np.log(plain[inside]), rtol=1e-12)
     assert not logs[~inside].any()
+    nothing = np.array([[0, 5], [4, np.nan]])
+    assert not Rig(text % "true", [UNARY, nothing, PICTURES], device=device).forward()[0].any()
     steep = Rig(text % "false", [500 * UNARY, WHOLE, PICTURES], device=device, dtype=np.float64).forward()[0]
     assert steep.min() == pytest.approx(np.log(np.finfo(np.float32).tiny))
 
@@ -215,7 +217,6 @@ def test_crf_padding_is_left_out_and_logarithms(device):
         (ALIKE, [UNARY, WHOLE, PICTURES[:, :1]], "the pictures, must be"),
         (ALIKE, [UNARY, WHOLE, np.full_like(PICTURES, np.inf)], "not finite"),
         (ALIKE, [UNARY, WHOLE, 1e35 * PICTURES], "too small for this picture"),
-        (NEAR, [UNARY, 0 * WHOLE], "image 0 the size 0 x 0"),
     ],
 )
 def test_crf_refused(param, bottoms, message):
