@@ -57,7 +57,7 @@ DATA = {  # the fields of a data layer, and the shapes of its tops
     'type: "FlowVideoData" top: "data" top: "label" image_data_param { batch_size: 2 new_height: 256 new_width: 340 is_color: false '
     "frame_num: 5 pair_size_sub: 2 } transform_param { crop_size: 32 }": [(2, 10, 32, 32), (2, 2, 1, 1)],
     'type: "VideoDataSeg" top: "data" top: "label" video_data_param { batch_size: 2 new_length: 5 }': [
-        (2, 3, 5, 112, 112), (2, 1, 5, 112, 112)],
+        (2, 3, 5, 64, 64), (2, 1, 5, 64, 64)],
     'type: "VideoDataSeg" top: "a" video_data_param { batch_size: 2 new_length: 5 new_height: 9 new_width: 8 is_color: false }': [
         (2, 1, 5, 9, 8)],
     'type: "RgbVideoData" top: "data" top: "label" image_data_param { batch_size: 2 new_height: 30 new_width: 40 }': [
