@@ -119,7 +119,7 @@ class Norm(Lengths, type="Norm", bottoms=1, tops=1, traits=Trait.KEEPS_PLACES | 
     Raises
     ------
     LayerError
-        A bottom without channels.
+        A bottom without channels, and a norm_param or normalize_param, of other layers.
 
     Source
     ------
@@ -133,6 +133,11 @@ class Norm(Lengths, type="Norm", bottoms=1, tops=1, traits=Trait.KEEPS_PLACES | 
     """
 
     added, behind = 0.0, 1e-6
+
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
+        super().setup(bottom, top)
+        for message in ("norm_param", "normalize_param"):
+            self.need(not self.param.HasField(message), f"{message} is of another layer; for SSD's write Normalize")
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         shape = bottom[0].shape

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from harness import Rig, check_gradient
 
+from boxpresso import LayerError
+
 RNG = np.random.default_rng(12)
 COSINES, LABELS = RNG.uniform(-0.95, 0.95, (6, 5)), np.array([0, 4, 2, 2, 1, 3])
 COSINES[0, 0], COSINES[1, 4] = 1.0, -0.99  # the same angle, and one that the margin takes past pi
@@ -78,3 +80,5 @@ def test_channels_of_length_one(size, device):
     nothing = Rig('type: "Norm"', [0 * x], device=device, dtype=np.float64)
     assert not nothing.forward()[0].any()
     np.testing.assert_allclose(nothing.backward([diff], [True])[0], 1e6 * diff, rtol=1e-6)
+    with pytest.raises(LayerError, match="norm_param is of another layer"):
+        Rig('type: "Norm" norm_param { eps: 1 }', [x])
