@@ -84,7 +84,7 @@ _V1_WORDS = (
 )
 # and these types
 _V1_TYPES = {"NONE": "", "NORM": "Normalize", "SOFTMAX_LOSS": "SoftmaxWithLoss", "TRANSFORM": "Transformation"}
-_V1_RENAMED = {"param", "blobs_lr", "weight_decay", "blob_share_mode", "type", "other_type", "layer"}
+_V1_RENAMED = {"param", "blobs_lr", "weight_decay", "blob_share_mode", "type", "other_type", "others", "layer"}
 _TRANSFORMED = {"DATA": "data_param", "IMAGE_DATA": "image_data_param", "WINDOW_DATA": "window_data_param"}
 
 _SOLVER_TYPES = {
@@ -326,6 +326,7 @@ def _v1_name(layer: V1LayerParameter) -> str:
 def _upgrade_v1_layer(old: V1LayerParameter) -> LayerParameter:
     """Messages of the same name move over; the parallel lists about parameters become `param` messages."""
     new = LayerParameter()
+    new.CopyFrom(old.others)
     if old.HasField("type"):
         new.type = layer_type_of_v1(old.type)
     elif old.other_type:

@@ -161,8 +161,21 @@ def test_v1_every_type_has_a_name() -> None:
 
 def test_v1_fields_that_only_forks_have_are_all_taken_over() -> None:
     v1 = {field.name for field in V1LayerParameter.DESCRIPTOR.fields}
-    moved = v1 - {"type", "other_type", "param", "blob_share_mode", "blobs_lr", "weight_decay", "layer"}
+    moved = v1 - {"type", "other_type", "others", "param", "blob_share_mode", "blobs_lr", "weight_decay", "layer"}
     assert moved <= {field.name for field in NetParameter().layer.add().DESCRIPTOR.fields}
+
+
+def test_v1_messages_that_only_todays_form_has_are_taken_over() -> None:
+    own = "smooth_l1_loss_param { sigma: 3 } lstm_param { num_output: 7 } transform_param { mirror: true }"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        net = parse_net(f'layers {{ name: "a" type: RELU {own} blobs_lr: 2 }}')
+    assert net == today(f'layer {{ name: "a" type: "ReLU" {own} param {{ lr_mult: 2 }} }}')
+    with pytest.raises(ModelError, match="smooth_l1_loss_param"):
+        parse_net(f"layers {{ type: RELU {own} }}", strict=True)
+    for odd in ('others { name: "b" }', 'other_type: "B"', "propagate_down: true"):
+        with pytest.warns(BoxpressoWarning, match=f"unknown, skipped: '{odd.split()[0].rstrip(':')}'"):
+            assert parse_net(f'layers {{ name: "a" type: RELU {odd} }}') == today('layer { name: "a" type: "ReLU" }')
 
 
 def test_v1_types_of_forks_are_kept_for_the_net_to_refuse() -> None:
