@@ -274,6 +274,8 @@ CASES: list[Case] = [
     # detection
     Case("MultiStageMeanfield", "multi_stage_meanfield_param { num_iterations: 2 }", "n c h w, n c h w, n 3 h w",
          down=(0, 1)),
+    Case("DomainTransform", "domain_transform_param { num_iter: 2 }", "n c h w, n 1 h w, n 2", down=(0, 1)),
+    Case("DomainTransformForwardOnly", "domain_transform_param { num_iter: 2 }", "n c h w, n 1 h w, n 2", down=None),
     Case("DenseCRF", "dense_crf_param { max_iter: 2 pos_w: 3 pos_xy_std: 3 bi_w: 5 bi_xy_std: 50 bi_rgb_std: 10 }",
          "n c h w, n 2, n 3 h w", down=None),
     Case("AnchorTarget", ANCHORS, "1 2 h w, k 5, 1 3, 1 3 96 112", 4, "TRAIN", None),
