@@ -1,5 +1,6 @@
 // dense_crf.cu: what DeepLab's CRF does to planes between its filters. An image of the blob begins at `first`; of its planes, of
 // (height, width), the upper left (rows, columns) are not padding.
+#include <cfloat>
 #include "kernel.h"
 
 KERNEL crf_cut(int n, const Real* blob, Real* part, int first, int rows, int columns, int height, int width) {
