@@ -97,7 +97,19 @@ def is_python2(text: str) -> bool:
     for node in ast.walk(tree):
         if isinstance(node, (ast.Import, ast.ImportFrom)):
             defined |= {alias.asname or alias.name for alias in node.names}
+        if isinstance(node, ast.Try) and node.handlers and all(map(imports_old, branches(node))):
+            return True
     return any(is_mark(node, defined) for node in ast.walk(tree) if id(node) not in guarded)
+
+
+def branches(node: ast.Try) -> list[list[ast.stmt]]:
+    """What a try does, and what it does after each exception."""
+    return [node.body, *[handler.body for handler in node.handlers]]
+
+
+def imports_old(branch: Sequence[ast.stmt]) -> bool:
+    """Whether a branch itself imports what only Python 2 has: where all of a try do, there is none for Python 3."""
+    return any(isinstance(node, (ast.Import, ast.ImportFrom)) and is_mark(node, set()) for node in branch)
 
 
 def needs_python3(text: str) -> bool:

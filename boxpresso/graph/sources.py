@@ -209,7 +209,7 @@ def readers_of(net: NetParameter, blob: str) -> list[str]:
     for layer in net.layer:
         if not followed & set(layer.bottom):
             continue
-        types.append(layer.type)
+        types.append("RegionEvalDetection" if layer.eval_detection_param.biases else layer.type)
         traits = traits_of(layer.type)
         if traits & (Trait.JOINS | Trait.PARTS | Trait.ELEMENTWISE):
             followed |= set(layer.top)

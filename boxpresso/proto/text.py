@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, NoReturn
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.message import Message
 
+from .boxpresso_pb2 import LayerParameter
 from .decode import decode_text
 from .errors import BoxpressoWarning, ModelError, OtherFileError, nearest
 from .limits import LIMITS
@@ -55,6 +56,7 @@ _INTEGERS = {
 }
 _V1_LAYER = "boxpresso.V1LayerParameter"
 _LAYERS = {"boxpresso.LayerParameter", _V1_LAYER}
+_INTERNAL = {"other_type", "others"}  # fields of ours, which no text gives
 
 
 class _Field(NamedTuple):
@@ -219,7 +221,9 @@ class _Parser:
             name, start = self.token, self.start
             self.advance()
             field = known.get(name)
-            if field is None:
+            if field is None and (later := self.message_of_today(message, name)):
+                self.message_field(later, start, message.others, layer, path, depth)
+            elif field is None or name in _INTERNAL:
                 self.unknown(name, start, message, layer, path, depth)
             elif field.message:
                 self.message_field(field, start, message, layer, path, depth)
@@ -273,6 +277,13 @@ class _Parser:
             if not several or self.eat("]"):
                 return
             self.comma()
+
+    def message_of_today(self, message: Message, name: str) -> _Field | None:
+        """The field of a message that today's layers have and those of the V1 form lack: forks add theirs to either."""
+        if self.strict or message.DESCRIPTOR.full_name != _V1_LAYER:
+            return None
+        field = _fields(LayerParameter.DESCRIPTOR).get(name)
+        return field if field is not None and field.message else None
 
     def scalar_field(self, field: _Field, start: int, message: Message, layer: Message | None, path: str) -> None:
         if not self.eat(":"):

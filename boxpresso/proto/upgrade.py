@@ -84,7 +84,7 @@ _V1_WORDS = (
 )
 # and these types
 _V1_TYPES = {"NONE": "", "NORM": "Normalize", "SOFTMAX_LOSS": "SoftmaxWithLoss", "TRANSFORM": "Transformation"}
-_V1_RENAMED = {"param", "blobs_lr", "weight_decay", "blob_share_mode", "type", "other_type", "layer"}
+_V1_RENAMED = {"param", "blobs_lr", "weight_decay", "blob_share_mode", "type", "other_type", "others", "layer"}
 _TRANSFORMED = {"DATA": "data_param", "IMAGE_DATA": "image_data_param", "WINDOW_DATA": "window_data_param"}
 
 _SOLVER_TYPES = {
@@ -138,6 +138,7 @@ def upgrade_net(net: NetParameter, *, source: str = "the net") -> NetParameter:
     _upgrade_batch_norm(net.layer)
     for layer in net.layer:
         _upgrade_volumes(layer)
+        _upgrade_dilation(layer)
     return net
 
 
@@ -325,6 +326,7 @@ def _v1_name(layer: V1LayerParameter) -> str:
 def _upgrade_v1_layer(old: V1LayerParameter) -> LayerParameter:
     """Messages of the same name move over; the parallel lists about parameters become `param` messages."""
     new = LayerParameter()
+    new.CopyFrom(old.others)
     if old.HasField("type"):
         new.type = layer_type_of_v1(old.type)
     elif old.other_type:
@@ -462,6 +464,42 @@ def _sizes(layer: LayerParameter, param: Any, field: str) -> list[int]:
     if any(not 0 <= n < 1 << 32 for n in sizes):
         raise ModelError(f"layer {layer.name!r}: {field} must be whole numbers from 0 to 4294967295, got {sizes}")
     return sizes
+
+
+def _upgrade_dilation(layer: LayerParameter) -> None:
+    """The `hole` of DeepLab's first version and the `filter_stride` of ParseNet, for both axes or as _h and _w, as dilation.
+
+    Raises ModelError for two of them, one of them beside dilation, and for _h without _w.
+    """
+    if not layer.HasField("convolution_param"):
+        return
+    p = layer.convolution_param
+    names = [name for name in ("dilation", "hole", "filter_stride") if _spellings(p, name)]
+    if len(names) > 1:
+        raise ModelError(
+            f"layer {layer.name!r}: convolution_param has both {names[0]} and {names[1]}; remove one of them"
+        )
+    for name in names:
+        if name == "dilation":
+            return
+        spelled = _spellings(p, name)
+        if spelled not in ([name], [f"{name}_h", f"{name}_w"]):
+            raise ModelError(
+                f"layer {layer.name!r}: {name}, or {name}_h and {name}_w, is wanted; got {', '.join(spelled)}"
+            )
+        values = [getattr(p, field) for field in spelled]
+        if spelled == [name]:
+            p.dilation[:] = values
+        else:
+            p.dilation_h, p.dilation_w = values
+        for field in spelled:
+            p.ClearField(field)
+
+
+def _spellings(param: Any, name: str) -> list[str]:
+    """Those of a field, its _h and its _w that a message gives a value."""
+    fields = {field.name for field, _ in param.ListFields()}
+    return [each for each in (name, f"{name}_h", f"{name}_w") if each in fields]
 
 
 def _flatten_pooling(layer: LayerParameter) -> None:

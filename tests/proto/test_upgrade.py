@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 
+import numpy as np
 import pytest
 from shared import need
 
@@ -160,8 +161,21 @@ def test_v1_every_type_has_a_name() -> None:
 
 def test_v1_fields_that_only_forks_have_are_all_taken_over() -> None:
     v1 = {field.name for field in V1LayerParameter.DESCRIPTOR.fields}
-    moved = v1 - {"type", "other_type", "param", "blob_share_mode", "blobs_lr", "weight_decay", "layer"}
+    moved = v1 - {"type", "other_type", "others", "param", "blob_share_mode", "blobs_lr", "weight_decay", "layer"}
     assert moved <= {field.name for field in NetParameter().layer.add().DESCRIPTOR.fields}
+
+
+def test_v1_messages_that_only_todays_form_has_are_taken_over() -> None:
+    own = "smooth_l1_loss_param { sigma: 3 } lstm_param { num_output: 7 } transform_param { mirror: true }"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        net = parse_net(f'layers {{ name: "a" type: RELU {own} blobs_lr: 2 }}')
+    assert net == today(f'layer {{ name: "a" type: "ReLU" {own} param {{ lr_mult: 2 }} }}')
+    with pytest.raises(ModelError, match="smooth_l1_loss_param"):
+        parse_net(f"layers {{ type: RELU {own} }}", strict=True)
+    for odd in ('others { name: "b" }', 'other_type: "B"', "propagate_down: true"):
+        with pytest.warns(BoxpressoWarning, match=f"unknown, skipped: '{odd.split()[0].rstrip(':')}'"):
+            assert parse_net(f'layers {{ name: "a" type: RELU {odd} }}') == today('layer { name: "a" type: "ReLU" }')
 
 
 def test_v1_types_of_forks_are_kept_for_the_net_to_refuse() -> None:
@@ -271,3 +285,49 @@ def test_solver_with_both_types_is_refused_and_its_nets_are_upgraded() -> None:
 def test_a_shape_of_sizes_that_are_none(kind: str, size: int) -> None:
     with pytest.raises(ModelError, match=rf"layer 'l': stride_shape must be whole numbers .* got \[{size}\]"):
         parse_net(f'layer {{ name: "l" type: "{kind}" {kind.lower()}_param {{ stride_shape {{ dim: {size} }} }} }}')
+
+
+HOLES = [
+    ("hole: 2", [2], []), ("hole_h: 3 hole_w: 2", [], [3, 2]), ("filter_stride: 2", [2], []),
+    ("filter_stride_h: 1 filter_stride_w: 2", [], [1, 2]), ("dilation_h: 3 dilation_w: 2", [], [3, 2]),
+]  # fmt: skip
+HOLED = 'name: "c" type: %s bottom: "x" top: "y" convolution_param { num_output: 1 bias_term: false %s'
+
+
+@pytest.mark.parametrize(("text", "both", "each"), HOLES)
+@pytest.mark.parametrize("form", ["layer", "layers"])
+def test_holes_of_deeplab_and_filter_strides_of_parsenet_are_dilation(form, text, both, each) -> None:
+    kind = '"Convolution"' if form == "layer" else "CONVOLUTION"
+    p = parse_net(f"{form} {{ {HOLED % (kind, text)} }} }}", strict=True).layer[0].convolution_param
+    assert (list(p.dilation), [getattr(p, f"dilation_{side}") for side in "hw" if each]) == (both, each)
+    assert not [name.name for name, _ in p.ListFields() if "hole" in name.name or "filter" in name.name]
+
+
+@pytest.mark.parametrize(("text", "both", "each"), HOLES)
+def test_a_net_with_holes_computes_with_them(text, both, each) -> None:
+    down, across = each or both * 2
+    image, weights = np.random.default_rng(3).standard_normal((2, 9, 9)), np.arange(1.0, 7).reshape(2, 3)
+    net = Net(parse_net(
+        f'layer {{ name: "i" type: "Input" top: "x" input_param {{ shape {{ dim: [2, 1, 9, 9] }} }} }}'
+        f"layer {{ {HOLED % (chr(34) + 'Convolution' + chr(34), text)} kernel_h: 2 kernel_w: 3 }} }}"
+    ), phase="TEST", device="cpu")  # fmt: skip
+    net.params["c"][0].data[0, 0] = weights
+    out = net.forward(x=image[:, None])["y"]
+    wanted = np.zeros((2, 9 - down, 9 - 2 * across))
+    for i, j in np.ndindex(2, 3):
+        wanted += weights[i, j] * image[:, i * down : i * down + 9 - down, j * across : j * across + 9 - 2 * across]
+    np.testing.assert_allclose(out[:, 0], wanted, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("hole: 2 dilation: 2", "has both dilation and hole"),
+        ("hole: 2 filter_stride_h: 2", "has both hole and filter_stride"),
+        ("hole_h: 2", "hole, or hole_h and hole_w, is wanted; got hole_h"),
+        ("hole: 2 hole_h: 2 hole_w: 2", "is wanted; got hole, hole_h, hole_w"),
+    ],
+)
+def test_holes_that_say_two_things(text, says) -> None:
+    with pytest.raises(ModelError, match=f"layer 'c': .*{says}"):
+        parse_net(f"layer {{ {HOLED % (chr(34) + 'Convolution' + chr(34), text)} }} }}")

@@ -124,7 +124,7 @@ def channel_norm(g: OnnxGraph, w: Work) -> str:
     return g.op("Sqrt", g.reduce("ReduceSum", g.mul(x, x), [1]))
 
 
-@lowering("Softmax")
+@lowering("Softmax", "MultiSoftmax")
 def softmax(g: OnnxGraph, w: Work) -> str:
     return g.op("Softmax", w.bottoms[0], axis=w.layer.param.softmax_param.axis % len(w.bottom_shapes[0]))
 

@@ -97,6 +97,14 @@ def reorg(g: OnnxGraph, w: Work) -> str:
     return g.reshape(turned, w.top_shapes[0], w.lead)
 
 
+@lowering("ParseOutput")
+def parse_output(g: OnnxGraph, w: Work) -> list[str]:
+    """Of equal values the first channel."""
+    x = w.bottoms[0]
+    places = g.cast(g.op("ArgMax", x, axis=1, keepdims=1), "float")
+    return [places, g.reduce("ReduceMax", x, [1])][: len(w.step.outputs)]
+
+
 @lowering("Tiling")
 def tiling(g: OnnxGraph, w: Work) -> str:
     return g.op("DepthToSpace", w.bottoms[0], blocksize=w.layer.param.tiling_param.tile_dim, mode="CRD")
@@ -188,6 +196,24 @@ def interp(g: OnnxGraph, w: Work) -> str:
     rows = g.const(between(height, inner_height, cut, out_height))
     columns = g.const(between(width, inner_width, cut, out_width).T)
     return g.op("MatMul", rows, g.op("MatMul", x, columns))
+
+
+@lowering("Resize")
+def resize(g: OnnxGraph, w: Work) -> str:
+    """Two products with matrices of weights, as of Interp; a neighbour beyond the last pixel has no column."""
+    height, width, out_height, out_width = w.layer.sizes
+    rows, columns = g.const(from_corner(height, out_height)), g.const(from_corner(width, out_width).T)
+    return g.op("MatMul", rows, g.op("MatMul", w.bottoms[0], columns))
+
+
+def from_corner(size: int, out: int) -> Numpy:
+    """(out, size): the weights of each pixel, as resize.cu has them."""
+    weights = np.zeros((out, size + 1), np.float32)
+    for at in range(out):
+        x = np.float32(at) * (np.float32(size) / np.float32(out))
+        low = min(int(x), size - 1)
+        weights[at, low], weights[at, low + 1] = 1 - np.float32(x - low), x - low
+    return weights[:, :size]
 
 
 def between(size: int, inner: int, cut: int, out: int) -> Numpy:

@@ -145,7 +145,7 @@ def normalize_channels(w: Work) -> Run:
     return run
 
 
-@factory("Softmax")
+@factory("Softmax", "MultiSoftmax")
 def softmax(w: Work) -> Run:
     axis = int(w.layer.param.softmax_param.axis)
     return lambda p, x: x.softmax(axis)

@@ -127,6 +127,19 @@ def reduction(w: Work) -> Run:
     return run
 
 
+@factory("ParseOutput")
+def parse_output(w: Work) -> Run:
+    """Of equal values the first channel: the first of a stable order."""
+    two = len(w.top_shapes) > 1
+
+    def run(p: Any, x: Any) -> Any:
+        values, order = x.sort(dim=1, descending=True, stable=True)
+        places = order.narrow(1, 0, 1).to(x.dtype)
+        return (places, values.narrow(1, 0, 1)) if two else places
+
+    return run
+
+
 @factory("ArgMax")
 def argmax(w: Work) -> Run:
     """Of equal values the one with the higher index comes first: the first of the reversed axis."""
@@ -184,6 +197,15 @@ def interp(w: Work) -> Run:
     height, width, inner_height, inner_width, cut, out_height, out_width = w.layer.sizes
     rows, columns = between(height, inner_height, cut, out_height), between(width, inner_width, cut, out_width).T
     return matrices(rows, columns)
+
+
+@factory("Resize")
+def resize(w: Work) -> Run:
+    from ..onnx.shapes import from_corner
+
+    w.fixed = True
+    height, width, out_height, out_width = w.layer.sizes
+    return matrices(from_corner(height, out_height), from_corner(width, out_width).T)
 
 
 @factory("MaskResize")

@@ -18,6 +18,7 @@ SIDE = 224  # of images whose size no field tells
 REGION_IMAGE = (576, 960)  # of nets with regions, which say no size: multiples of 64, as pyramids need
 REGIONS, OBJECTS = 8, 3  # how many of each a batch has
 KNOWN = (("mnist", (1, 28, 28)), ("cifar", (3, 32, 32)))  # data sets that a source, a mean file or a net may name
+VOLUME_SIDE = 64  # of the slices of volumes whose size no field tells
 CAMVID = (360, 480)  # SegNet's pictures, which its DenseImageData takes as they are
 FEATURES = 16  # of a vector whose length no field tells
 BY_PLACE = {"data", "imagedata", "windowdata"}  # whose first top holds the images, whatever its name
@@ -31,7 +32,7 @@ SPATIAL = {
     "convolutiondepthwise",
     "depthwiseconvolution",
 }
-BOXED = {"multiboxloss", "detectionevaluate"}  # which read SSD's rows of boxes
+BOXED = {"multiboxloss", "multiboxssdloss", "detectionevaluate"}  # which read SSD's rows of boxes
 SPATIAL |= {"cudnnconvolution", "cudnnpooling", "cudnnlrn", "cudnnbatchnorm", "deformableconvolution", "roipooling"}
 
 
@@ -118,8 +119,10 @@ def generic(
         return Top((batch, *map(int, param.memory_data_param.dim)), "image")
     if kind == "boxdata" and index:
         side = ([*param.data_param.side, *[7] * index])[index - 1]
-        rows = Top((batch, 30, 5), "yolo")  # caffe-yolov2's BoxData, whose boxes are those that its RegionLoss reads
-        return rows if "regionloss" in readers else Top((batch, 7 * side * side), "cells")
+        rows = Top(
+            (batch, 30, 5), "yolo"
+        )  # caffe-yolov2's BoxData, whose boxes are those that its layers with anchors read
+        return rows if readers & {"regionloss", "regionevaldetection"} else Top((batch, 7 * side * side), "cells")
     if "detectnettransformation" in readers and "label" in name:
         return Top((batch, 1, 1 + OBJECTS, 16), "detectnet labels")
     if readers & BOXED:  # in a data layer of a project's own
@@ -370,6 +373,15 @@ def clip_tops(param: LayerParameter, names: list[str]) -> list[Top]:
     return [Top((batch, *image), "image", bool(size_of(param))), Top((batch, 2, 1, 1), "class")][: len(names)]
 
 
+def volume_tops(param: LayerParameter, names: list[str]) -> list[Top]:
+    """VideoDataSeg of a fork for volumes: slices, or frames, as a third axis, and a map of labels for each of them."""
+    p, batch, (channels, *sides) = param.video_data_param, batch_of(param), image_of(param)
+    sides = sides if size_of(param) else [VOLUME_SIDE] * 2
+    whole = p.new_length, *sides
+    known = bool(size_of(param))
+    return [Top((batch, channels, *whole), "image", known), Top((batch, 1, *whole), "class", known)][: len(names)]
+
+
 def heatmap_tops(param: LayerParameter, names: list[str]) -> list[Top]:
     """DataHeatmap of poses: images, a map for each joint, of which only the list of images says how many, and a class."""
     p = param.heatmap_data_param
@@ -396,6 +408,7 @@ RULES = (
     ({"cpmdata"}, pose_tops),
     ({"dataheatmap"}, heatmap_tops),
     ({"flowvideodata", "rgbvideodata"}, clip_tops),
+    ({"videodataseg"}, volume_tops),
     ({"frcnnroidata", "frcnnviddata"}, frcnn_tops),
     ({"roidata", "roidatalayer"}, roi_tops),
     ({"imagegtdata", "detectiondata"}, map_tops),

@@ -36,7 +36,7 @@ UNREAD: dict[str, tuple[str, ...]] = {
         *EIGHT_BITS, "negative_slope", "coeff", "fusion_type", "fuse_type", "eltwise_param", "relu_param",
         "submanifold_sparse", "dis_mode", "gen_mode", "shape_offset", "mini", "maxi", "inter_kernel", "mean_file",
         "mean_value", "std", "scale",
-        "yuv_input", "input_format", "same_mode", "filter_stride", "filter_stride_h", "filter_stride_w",
+        "yuv_input", "input_format", "same_mode",
     ),
     "data_param": (
         "task_class_num", "limit_samples", "preselection_file", "preselection_label", "range_start", "range_end",

@@ -33,6 +33,7 @@ class ForkData(
         "VideoData", "LaneData", "AnnotatedRData", "FrcnnVidData",
         "SegData", "WindowSegData", "MultiImageData", "PairImageData", "RotateRoIData", "FrcnnRoiData", "CPMData",
         "DatumData", "DriveData", "DataHeatmap", "BoxData", "FlowVideoData", "RgbVideoData",
+        "VideoDataSeg",
     ),
     param=(
         "video_data_param", "data_param", "cpmdata_param", "cpm_transform_param",
@@ -53,7 +54,8 @@ class ForkData(
     Parameters
     ----------
     video_data_param
-        `batch_size`; `new_height` and `new_width`; `new_length`, `num_segments` and `modality`, for the channels.
+        `batch_size`; `new_height` and `new_width`; `new_length`, `num_segments` and `modality`, for the channels. Of
+        VideoDataSeg, of volumes with a label for each voxel: `new_length` slices, which are an axis of their own.
     transform_param
         `crop_size`, `resize_param`, `force_gray`, and `mean_value` for the number of channels.
     cpmdata_param, cpm_transform_param
@@ -86,7 +88,8 @@ class ForkData(
     yjxiong's Caffe (VideoData, SegData), DeconvNet (WindowSegData), MobileNet-YOLO (LaneData), makefile/frcnn (FrcnnRoiData,
     AnnotatedRData, FrcnnVidData), RRPN (RotateRoIData, its rotation.rlayer), Convolutional Pose Machines and OpenPose
     (CPMData), tpfister/caffe-heatmap (DataHeatmap), nets of sea ice (DatumData), Huval et al. 2015 and
-    Tsinghua-Tencent 100K (DriveData), yeahkun/caffe-yolo (BoxData), xiaolonw/lisa-caffe-lstm (FlowVideoData, RgbVideoData).
+    Tsinghua-Tencent 100K (DriveData), yeahkun/caffe-yolo (BoxData), xiaolonw/lisa-caffe-lstm (FlowVideoData, RgbVideoData),
+    ljpadam/Caffe-3D (VideoDataSeg).
 
     Examples
     --------

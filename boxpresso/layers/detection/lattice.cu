@@ -36,3 +36,7 @@ KERNEL slice_points(int n, const Real* values, const int* offsets, const Real* w
     }
   }
 }
+
+KERNEL inverse(int n, Real* norm) {
+  GRID_LOOP(i, n) norm[i] = 1 / (norm[i] + Real(1e-20));
+}

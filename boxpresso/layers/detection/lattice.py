@@ -67,6 +67,14 @@ class Lattice:
         scale = 1 / (1 + 2.0 ** (1 - self.corners))
         run.slice_points(self.points, now, self.offsets, self.weights, y, channels, self.corners, scale)
 
+    def norm(self) -> AnyArray:
+        """(P,): 1 / what the filter makes of ones, by which it gives means."""
+        norm: AnyArray = self.device.empty((self.points,), self.weights.dtype)
+        norm.fill(1)
+        self.filter(norm, norm, 1)
+        kernels.on(self.device).inverse(self.points, norm)
+        return norm
+
 
 def simplices(features: Numpy) -> tuple[Numpy, Numpy]:
     """Of each point its weights for the d + 1 corners of its simplex, and their keys.

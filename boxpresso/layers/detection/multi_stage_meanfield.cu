@@ -1,10 +1,6 @@
 // multi_stage_meanfield.cu: what CRF-RNN does to planes between its filters and products.
 #include "kernel.h"
 
-KERNEL meanfield_inverse(int n, Real* norm) {
-  GRID_LOOP(i, n) norm[i] = 1 / (norm[i] + Real(1e-20));
-}
-
 KERNEL meanfield_scale(int n, Real* x, const Real* norm, int points) {
   GRID_LOOP(i, n) x[i] *= norm[i % points];
 }

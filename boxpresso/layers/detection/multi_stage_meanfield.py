@@ -112,11 +112,7 @@ class MultiStageMeanfield(
             made = Lattice(self.device, features, self.dtype, self.channels)
         except OverflowError as error:
             self.need(False, f"theta_alpha, theta_beta or theta_gamma is too small for this picture: {error}")
-        norm = self.device.empty((self.points,), self.dtype)
-        norm.fill(1)
-        made.filter(norm, norm, 1)
-        self.kernels.meanfield_inverse(self.points, norm)
-        return made, norm
+        return made, made.norm()
 
     def lattices(self, picture: np.ndarray) -> tuple[Lattice, AnyArray, Lattice, AnyArray]:
         """Of one image (3, points): the lattice of near pixels and the one of alike pixels, with their norms."""

@@ -15,9 +15,16 @@ from . import suppress
 
 
 class MultiBoxLoss(
-    Layer, type="MultiBoxLoss", param=("multibox_loss_param", "loss_param"), bottoms=(4, 6), tops=(0, 1), loss=True
+    Layer,
+    type=("MultiBoxLoss", "MultiBoxSSDLoss"),
+    param=("multibox_loss_param", "loss_param"),
+    bottoms=(4, 6),
+    tops=(0, 1),
+    loss=True,
 ):
     """The training loss of SSD: of box locations and class scores, over priors matched with the true boxes.
+
+    MultiBoxSSDLoss is the same layer under another name (yuqj1991/caffe_train).
 
     Matching: priors (or the predicted boxes, without `use_prior_for_matching`) are matched with the true boxes. Each
     true box takes the best prior; with PER_PREDICTION each further prior is matched that overlaps a true box by

@@ -1,4 +1,4 @@
-"""SegmentationEvaluate, SegAccuracy: how well maps of classes meet the labels."""
+"""SegmentationEvaluate, SegAccuracy, ParseEvaluate: how well maps of classes meet the labels."""
 
 from __future__ import annotations
 
@@ -183,6 +183,66 @@ class SegAccuracy(Layer, type="SegAccuracy", param="seg_accuracy_param", bottoms
         recall = (right[there] / true[there]).mean() if there.any() else 0
         overlap = np.divide(right, true + seen - right, out=np.ones(classes), where=true + seen > 0).mean()
         top[0].data[...] = np.reshape([right.sum() / whole if whole else 0, recall, overlap], (1, 1, 1, 3))
+
+    def allow_force_backward(self, index: int) -> bool:
+        return False
+
+
+class ParseEvaluate(Layer, type="ParseEvaluate", param="parse_evaluate_param", bottoms=2, tops=1):
+    """Of each class in this batch: how many pixels are rightly said to be of it, how many are, and how many are said to be.
+
+    From these sums over a test set come accuracies and intersections over union. There is no gradient.
+
+    Parameters
+    ----------
+    bottom 0
+        (N, 1, H, W), classes that were found (by ParseOutput).
+    bottom 1
+        (N, 1, H, W), labels.
+    parse_evaluate_param
+        `num_labels`: how many classes there are. `ignore_label`: labels whose pixels do not count, repeated.
+
+    Returns
+    -------
+    top 0
+        (1, num_labels, 1, 3).
+
+    Raises
+    ------
+    LayerError
+        Without num_labels, for maps that do not fit each other, and for a class, or a label that counts, that is none of these.
+
+    Source
+    ------
+    Liu et al. 2015, ParseNet, and its Caffe (weiliu89/caffe, branch fcn).
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> run_layer('type: "ParseEvaluate" parse_evaluate_param { num_labels: 2 }', [[[[0, 1]]]], [[[[1, 1]]]])[0, :, 0].tolist()
+    [[0.0, 0.0, 1.0], [1.0, 2.0, 1.0]]
+    """
+
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
+        self.no_gradient = True
+        self.classes = self.param.parse_evaluate_param.num_labels
+        self.need(self.classes > 0, f"num_labels must say how many classes there are, got {self.classes}")
+
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
+        images, _, *size = self.axes(bottom[0], 4, "bottom 0, the classes,")
+        for i, blob in enumerate(bottom):
+            self.need(blob.shape == (images, 1, *size), f"bottom {i} must be {(images, 1, *size)}, got {blob.shape}")
+        top[0].reshape(1, self.classes, 1, 3)
+
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
+        seen, true = (np.trunc(np.asarray(blob.data)).reshape(-1) for blob in bottom)
+        counts = ~np.isin(true, list(self.param.parse_evaluate_param.ignore_label))
+        for words, classes in (("class", seen), ("label", true[counts])):
+            wrong = ~((classes >= 0) & (classes < self.classes))
+            self.need(not wrong.any(), f"{words} {classes[wrong][:1]} is none of the {self.classes} of num_labels")
+        seen, true = seen[counts].astype(int), true[counts].astype(int)
+        sums = [np.bincount(each, minlength=self.classes) for each in (true[true == seen], true, seen)]
+        top[0].data[...] = np.stack(sums, 1).reshape(top[0].shape)
 
     def allow_force_backward(self, index: int) -> bool:
         return False

@@ -1,8 +1,9 @@
-"""YoloDetectionLoss, YoloV2Loss, EvalDetection: YOLO's, with true boxes that lie in a grid, one for each cell (BoxData)."""
+"""YoloDetectionLoss, YoloV2Loss, EvalDetection: YOLO's, with true boxes that lie in a grid, one for each cell (BoxData); and
+RegionEvalDetection, whose true boxes are rows."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +14,7 @@ from ...device.functions import exp, whole
 from ..core import Layer
 from .yolo_base import ErrorLoss
 
+LEAST = 0.005  # score of a box of RegionEvalDetection that counts
 EACH = 7  # numbers of a cell: difficult, whether it has an object, its class, centre x, centre y, width, height
 
 
@@ -331,8 +333,9 @@ class EvalDetection(Layer, type="EvalDetection", param="eval_detection_param", b
     Raises
     ------
     LayerError
-        Sizes that are not above 0 or that the bottoms do not fit; `biases`, of another program's layer of this name; a label
-        that is no class; a gradient is asked for.
+        Sizes that are not above 0 or that the bottoms do not fit; a label that is no class; a gradient is asked for.
+
+    With `biases` it is caffe-yolov2's layer of this name, RegionEvalDetection.
 
     Source
     ------
@@ -346,33 +349,42 @@ class EvalDetection(Layer, type="EvalDetection", param="eval_detection_param", b
     [[1.0, 0.0, 0.25, 1.0, 0.0]]
     """
 
+    @classmethod
+    def stand_in(cls, param: Any, axes: Sequence[int], modules: Collection[str]) -> str:
+        return "RegionEvalDetection" if param.eval_detection_param.biases else ""
+
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.no_gradient = True
         p = self.p = self.param.eval_detection_param
-        self.need(not p.biases, "eval_detection_param: biases is of another program's layer, which is not supported")
         self.side, self.classes, self.boxes = p.side, p.num_class, p.num_object
         check_sizes(self, self.side, self.classes, self.boxes)
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
-        cells = self.side**2
         check_grid(self, bottom, self.side, self.classes + 5 * self.boxes)
-        top[0].reshape(bottom[0].shape[0], self.classes + 4 * cells * self.boxes)
+        self.give_shape(bottom, top)
+
+    def give_shape(self, bottom: list[Blob], top: list[Blob]) -> None:
+        top[0].reshape(bottom[0].shape[0], self.classes + 4 * self.side**2 * self.boxes)
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         images, cells = bottom[0].shape[0], self.side**2
-        values = np.asarray(bottom[0].data).astype(np.float64).reshape(images, self.classes + 5 * self.boxes, cells)
-        rows = np.asarray(bottom[1].data).astype(np.float64).reshape(images, EACH * cells)
+        values = np.asarray(bottom[0].data).astype(np.float64).reshape(images, -1, cells) if images else ()
+        rows = np.asarray(bottom[1].data).astype(np.float64).reshape(images, -1) if images else ()
         result = np.zeros(top[0].shape)
-        for image in range(images):
-            truth = objects_of(self, rows[image], self.side, self.classes)
-            difficult = rows[image, truth.cells] == 1
+        for image, (own, row) in enumerate(zip(values, rows)):
+            truth, difficult = self.truth_of(row)
             np.add.at(result[image], truth.labels[~difficult], 1)
-            detections = self.judged(values[image], truth, difficult)
+            detections = self.judged(*self.boxes_of(own), truth, difficult)
             result[image, self.classes : self.classes + detections.size] = detections.ravel()
         top[0].data[...] = result
 
-    def judged(self, values: np.ndarray, truth: Objects, difficult: np.ndarray) -> np.ndarray:
-        """The boxes (B, 4) of one image: class, score, whether right, whether wrong."""
+    def truth_of(self, row: np.ndarray) -> tuple[Objects, np.ndarray]:
+        """The objects of one image, and whether each is difficult."""
+        truth = objects_of(self, row, self.side, self.classes)
+        return truth, row[truth.cells] == 1
+
+    def boxes_of(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Of one image's numbers (K, cells) the score and the class of each box, and the boxes (B, 4) by their centres."""
         p, cells = self.p, np.arange(self.side**2)
         likely, labels = values[: self.classes].max(0), values[: self.classes].argmax(0)
         objectness = values[self.classes : self.classes + self.boxes]
@@ -382,8 +394,23 @@ class EvalDetection(Layer, type="EvalDetection", param="eval_detection_param", b
             boxes = np.concatenate([(place[:, None] + boxes[..., :2]) / self.side, boxes[..., 2:]], -1)
         if p.sqrt:
             boxes = np.concatenate([boxes[..., :2], np.square(boxes[..., 2:])], -1)
-        scores = [objectness, np.broadcast_to(likely, objectness.shape), objectness * likely][p.score_type].T.ravel()
-        of_boxes, boxes = np.repeat(labels, self.boxes), from_centre(boxes.reshape(-1, 4))
+        return self.scores(objectness, likely).T.ravel(), np.repeat(labels, self.boxes), boxes.reshape(-1, 4)
+
+    def scores(self, objectness: np.ndarray, likely: np.ndarray) -> np.ndarray:
+        """By score_type, in the shape of the objectness."""
+        return np.asarray(
+            [objectness, np.broadcast_to(likely, objectness.shape), objectness * likely][self.p.score_type]
+        )
+
+    def left_over(self, order: np.ndarray, scores: np.ndarray) -> np.ndarray:
+        """Those of the boxes `order` that count."""
+        return order
+
+    def judged(
+        self, scores: np.ndarray, of_boxes: np.ndarray, centred: np.ndarray, truth: Objects, difficult: np.ndarray
+    ) -> np.ndarray:
+        """The boxes (B, 4) of one image: class, score, whether right, whether wrong."""
+        p, boxes = self.p, from_centre(centred)
         order = np.argsort(-scores, kind="stable")
         if p.nms >= 0:
             chosen: list[int] = []
@@ -391,6 +418,7 @@ class EvalDetection(Layer, type="EvalDetection", param="eval_detection_param", b
                 if not (iou(boxes[chosen], boxes[i]) >= p.nms).any():
                     chosen.append(i)
             order = np.array(chosen, int)
+        order = self.left_over(order, scores)
         order = order[np.argsort(of_boxes[order], kind="stable")]
         result = np.column_stack([of_boxes[order], scores[order], np.zeros(len(order)), np.ones(len(order))])
         taken = np.zeros(len(truth.cells), bool)
@@ -409,3 +437,96 @@ class EvalDetection(Layer, type="EvalDetection", param="eval_detection_param", b
 
     def allow_force_backward(self, index: int) -> bool:
         return False
+
+
+class RegionEvalDetection(
+    EvalDetection, type="RegionEvalDetection", param="eval_detection_param", bottoms=(2, 3), tops=1
+):
+    """Which boxes of YOLOv2 are right: the EvalDetection of caffe-yolov2, which has `biases`.
+
+    Boxes are those of RegionLoss. Each has its likeliest class, and as its score the objectness ("OBJ"), the part of the
+    class in the softmax ("PROB") or their product ("MULTIPLY"). What follows is EvalDetection's, but that boxes with a score
+    below 0.005 do not count, and that no object is difficult. Its program leaves both marks of a box 0 that overlaps no
+    object of its class enough; here it is wrong. With `nms` below 0 its program counts no box; here it counts all.
+
+    Parameters
+    ----------
+    bottom 0
+        The map (N, num_object (5 + num_class), side, side): for each anchor x, y, width, height, objectness and classes.
+    bottom 1
+        True boxes (N, ..., 5) as of RegionLoss: class, centre x, centre y, width, height; those before the first whose x is 0.
+    bottom 2
+        Optional: the images. They are not read.
+    eval_detection_param
+        `side`, `num_class`, `num_object`, `threshold` (0.5), `score_type` (MULTIPLY), `nms` (-1); `biases`: the anchors, pairs
+        (width, height) in cells. `sqrt` and `constriant` are not read.
+
+    Returns
+    -------
+    top 0
+        (N, num_class + 4 side side num_object), as of EvalDetection.
+
+    Raises
+    ------
+    LayerError
+        Sizes that are not above 0 or that the bottoms do not fit; another number of biases; a label that is no class; a
+        gradient is asked for.
+
+    Source
+    ------
+    ahmedezzat85/caffe-yolov2.
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> text = 'type: "EvalDetection" eval_detection_param { side: 1 num_class: 1 num_object: 1 biases: 1 biases: 1 }'
+    >>> run_layer(text, [[[[0]]] * 6], [[[0, 0.5, 0.5, 1, 1], [0, 0, 0, 0, 0]]]).tolist()
+    [[1.0, 0.0, 0.5, 1.0, 0.0]]
+    """
+
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
+        super().setup(bottom, top)
+        wanted = 2 * self.boxes
+        self.need(
+            len(self.p.biases) == wanted,
+            f"biases must be {wanted} numbers, a width and a height for each of {self.boxes} boxes, got {len(self.p.biases)}",
+        )
+        self.anchors = np.array(self.p.biases, np.float64).reshape(-1, 2)
+
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
+        images, *sizes = self.axes(bottom[0], 4)
+        wanted = [self.boxes * (5 + self.classes), self.side, self.side]
+        self.need(sizes == wanted, f"bottom 0 must be {(images, *wanted)}, got {bottom[0].shape}")
+        labels = bottom[1]
+        self.need(
+            labels.shape[:1] == (images,) and labels.count % (5 * max(1, images)) == 0,
+            f"bottom 1, the true boxes, must be ({images}, ..., 5), got {labels.shape}",
+        )
+        self.give_shape(bottom, top)
+
+    def truth_of(self, row: np.ndarray) -> tuple[Objects, np.ndarray]:
+        rows = row.reshape(-1, 5)
+        end = np.flatnonzero(rows[:, 1] == 0)
+        rows = rows[: end[0]] if len(end) else rows
+        labels, kinds = rows[:, 0], self.classes
+        self.need(
+            ((labels > -1) & (labels < kinds)).all(),
+            f"true boxes have the labels {labels}, labels are 0 to {kinds - 1}",
+        )
+        return Objects(np.arange(len(rows)), labels.astype(int), rows[:, 1:]), np.zeros(len(rows), bool)
+
+    def boxes_of(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        cells = np.arange(self.side**2)
+        values = values.reshape(self.boxes, 5 + self.classes, len(cells))
+        place = np.stack([cells % self.side, cells // self.side], 0)
+        with np.errstate(over="ignore", invalid="ignore"):
+            centres, objectness = 1 / (1 + exp(-values[:, :2])), 1 / (1 + exp(-values[:, 4]))
+            sizes = exp(values[:, 2:4]) * self.anchors[:, :, None]
+            parts = exp(values[:, 5:] - values[:, 5:].max(1, keepdims=True))
+        parts /= parts.sum(1, keepdims=True)
+        boxes = np.concatenate([centres + place, sizes], 1) / self.side  # (boxes, 4, cells)
+        scores = self.scores(objectness, parts.max(1))
+        return scores.T.ravel(), parts.argmax(1).T.ravel(), boxes.transpose(2, 0, 1).reshape(-1, 4)
+
+    def left_over(self, order: np.ndarray, scores: np.ndarray) -> np.ndarray:
+        return np.asarray(order[scores[order] >= LEAST])

@@ -13,6 +13,10 @@ KERNEL weights_of_labels(int n, const Real* label, const Real* given, const Real
   }
 }
 
+KERNEL labels_from_zero(int n, const Real* label, Real* result) {
+  GRID_LOOP(i, n) result[i] = label[i] - 1;
+}
+
 // partial[3 b ...]: as piece_of_loss has it
 KERNEL label_losses(int n, const Real* probability, const Real* label, double* partial, int positions, int channels,
                     int inner, int has_ignored, int ignored, const Real* weight, int has_weight) {

@@ -267,3 +267,60 @@ class MultiSoftmaxWithLoss(
 
     def divided_by(self, outer: int, inner: int) -> float:
         return max(1.0, float(self.images))
+
+
+class MultiSoftmaxLoss(
+    MultiSoftmaxWithLoss,
+    type="MultiSoftmaxLoss",
+    param=("loss_param", "softmax_param"),
+    bottoms=2,
+    tops=(1, 2),
+    loss=True,
+    traits=Trait.NONE,
+):
+    """MultiSoftmaxWithLoss with labels that begin with 1.
+
+    Parameters
+    ----------
+    bottom 0
+        (N, C, H, W), or (N, K C), scores.
+    bottom 1
+        N H W, or (N, K), whole labels from 1.
+
+    Returns
+    -------
+    top 0
+        A single number, whose gradient is that of its program; what its program prints is a 336th of it.
+    top 1
+        Optional: the probabilities, in the shape of bottom 0.
+
+    Raises
+    ------
+    LayerError
+        As of MultiSoftmaxWithLoss; a label below 1 is shown as it is counted from 0.
+
+    Source
+    ------
+    MULTI_SOFTMAX_LOSS of xiaolonw/caffe-3dnormal_joint_pose (Wang et al. 2015).
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> round(run_layer('type: "MultiSoftmaxLoss"', [[0, 0, 0, 0]], [[1, 2]]).item(), 3)  # 2 log 2
+    1.386
+    """
+
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
+        self.from_zero = Blob((), self.dtype, self.device)
+        super().setup(bottom, top)
+
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
+        self.from_zero.reshape(*bottom[1].shape)
+        super().reshape(bottom, top)
+
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
+        self.kernels.labels_from_zero(bottom[1].count, bottom[1].data, self.from_zero.data)
+        super().forward([bottom[0], self.from_zero], top)
+
+    def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
+        super().backward(top, propagate_down, [bottom[0], self.from_zero])

@@ -1,4 +1,4 @@
-"""NormalizeChannels and NormL2, of face nets: the channels of each place, or each image, as a vector of length 1."""
+"""NormalizeChannels, NormL2 and Norm: the channels of each place, or each image, as a vector of length 1."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ class Lengths(Layer):
     """What layers share that divide vectors of their bottom by their lengths."""
 
     kernels, added = Kernels("normalize_channels.cu"), 1e-6  # to the sum
+    behind = 0.0  # added to the root
     absolute, passes = 0, False  # whether lengths are sums of absolute values; whether the second top has a gradient
     channels: int
     inner: int
@@ -22,7 +23,7 @@ class Lengths(Layer):
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         x, norm, sizes = bottom[0].data, self.norm.data, (self.channels, self.inner)
-        self.kernels.channel_norms(self.norm.count, x, norm, *sizes, self.absolute, self.added)
+        self.kernels.channel_norms(self.norm.count, x, norm, *sizes, self.absolute, self.added, self.behind)
         self.kernels.divide_channels(top[0].count, x, norm, top[0].data, *sizes)
         if len(top) > 1:
             top[1].data[...] = norm
@@ -31,7 +32,7 @@ class Lengths(Layer):
         if propagate_down[0]:
             self.kernels.channel_norm_diff(
                 self.norm.count, bottom[0].data, self.norm.data, top[0].diff, top[1].diff if self.passes else None,
-                bottom[0].diff, self.channels, self.inner, self.absolute,
+                bottom[0].diff, self.channels, self.inner, self.absolute, self.behind,
             )  # fmt: skip
 
 
@@ -98,6 +99,52 @@ class NormalizeChannels(
         top[0].reshape(*shape)
         for blob in (self.norm, *top[1:]):
             blob.reshape(shape[0], 1, *shape[2:])
+
+
+class Norm(Lengths, type="Norm", bottoms=1, tops=1, traits=Trait.KEEPS_PLACES | Trait.WRITES_ALL):
+    """top = bottom / (sqrt(sum(bottom^2)) + 1e-6), the sum over the channels of each place of each image.
+
+    Where all channels are 0, the gradient is that of a division by 1e-6.
+
+    Parameters
+    ----------
+    bottom 0
+        (N, C, ...).
+
+    Returns
+    -------
+    top 0
+        The shape of the bottom.
+
+    Raises
+    ------
+    LayerError
+        A bottom without channels, and a norm_param or normalize_param, of other layers.
+
+    Source
+    ------
+    Wang et al. 2015, Designing Deep Networks for Surface Normal Estimation, and its Caffe (NORM).
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> [round(y, 4) for y in run_layer('type: "Norm"', [[[3, 0], [4, 0]]]).ravel().tolist()]
+    [0.6, 0.0, 0.8, 0.0]
+    """
+
+    added, behind = 0.0, 1e-6
+
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
+        super().setup(bottom, top)
+        for message in ("norm_param", "normalize_param"):
+            self.need(not self.param.HasField(message), f"{message} is of another layer; for SSD's write Normalize")
+
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
+        shape = bottom[0].shape
+        self.need(len(shape) > 1, f"its bottom must have channels, axis 1; got shape {shape}")
+        self.channels, self.inner = shape[1], prod(shape[2:])
+        top[0].reshape(*shape)
+        self.norm.reshape(shape[0], 1, *shape[2:])
 
 
 class NormL2(Lengths, type="NormL2", bottoms=1, tops=1, traits=Trait.KEEPS_PLACES | Trait.WRITES_ALL):

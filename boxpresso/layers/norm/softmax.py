@@ -12,7 +12,7 @@ from ..core.lowering import Launch, Lowering, Planes
 
 class Softmax(
     Layer,
-    type="Softmax",
+    type=("Softmax", "MultiSoftmax"),
     param="softmax_param",
     bottoms=1,
     tops=1,
@@ -21,7 +21,8 @@ class Softmax(
 ):
     """top = exp(bottom) / sum(exp(bottom)) along one axis.
 
-    It is computed from the differences to the maximum, so that exp does not overflow.
+    It is computed from the differences to the maximum, so that exp does not overflow. MultiSoftmax is the same under the name
+    that Wang et al. 2015 (surface normals) gave it, from a time when Caffe's Softmax took a whole image for one row.
 
     Parameters
     ----------

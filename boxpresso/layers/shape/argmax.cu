@@ -1,4 +1,5 @@
-// argmax.cu: the k largest along the middle axis of (outer, length, inner), the largest first, later places first.
+// argmax.cu: the k largest along the middle axis of (outer, length, inner), the largest first, later places first; the first of the
+// largest channels of (images, channels, plane).
 #include "kernel.h"
 
 // n: outer * inner. Places, then values, each k of them, as has_places and has_values say.
@@ -20,5 +21,29 @@ KERNEL argmax(int n, const Real* bottom, Real* top, int length, int inner, int k
       if (has_values) y[(has_places * k + rank) * inner] = x[best * inner];
       last = best;
     }
+  }
+}
+
+DEVICE int first_of_largest(const Real* x, int channels, int plane) {
+  int best = 0;
+  for (int c = 1; c < channels; ++c)
+    if (x[c * plane] > x[best * plane]) best = c;
+  return best;
+}
+
+KERNEL likeliest_place(int n, const Real* bottom, Real* places, int channels, int plane) {
+  GRID_LOOP(i, n) {
+    const int image = i / plane, at = i - image * plane;
+    places[i] = Real(first_of_largest(bottom + image * channels * plane + at, channels, plane));
+  }
+}
+
+KERNEL likeliest(int n, const Real* bottom, Real* places, Real* values, int channels, int plane) {
+  GRID_LOOP(i, n) {
+    const int image = i / plane, at = i - image * plane;
+    const Real* x = bottom + image * channels * plane + at;
+    const int best = first_of_largest(x, channels, plane);
+    places[i] = Real(best);
+    values[i] = x[best * plane];
   }
 }

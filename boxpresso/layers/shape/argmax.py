@@ -1,4 +1,4 @@
-"""ArgMax: where the largest values are."""
+"""ArgMax, ParseOutput: where the largest values are."""
 
 from __future__ import annotations
 
@@ -76,3 +76,57 @@ class ArgMax(Layer, type="ArgMax", param="argmax_param", bottoms=1, tops=1, trai
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         top_k = self.param.argmax_param.top_k
         self.kernels.argmax(self.rows, bottom[0].data, top[0].data, *self.sizes, top_k, *self.outputs)
+
+
+class ParseOutput(Layer, type="ParseOutput", bottoms=1, tops=(1, 2), traits=Trait.WRITES_ALL):
+    """The channel of the largest value at each place, and that value: of scores of classes a map of classes.
+
+    Of equal values the first channel wins, where ArgMax takes the last. A NaN in the first channel stays, one in another is
+    passed over. There is no gradient.
+
+    Parameters
+    ----------
+    bottom 0
+        (N, C, H, W), with at least one channel.
+
+    Returns
+    -------
+    top 0
+        (N, 1, H, W), channels from 0.
+    top 1
+        Optional, (N, 1, H, W): the values.
+
+    Raises
+    ------
+    LayerError
+        For a bottom without four axes, or without channels. In backward, for a bottom that needs a gradient.
+
+    Source
+    ------
+    Liu et al. 2015, ParseNet, and its Caffe (weiliu89/caffe, branch fcn).
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> run_layer('type: "ParseOutput"', [[[[1, 5]], [[4, 5]], [[2, 6]]]]).tolist()
+    [[[[1.0, 2.0]]]]
+    """
+
+    kernels = Kernels("argmax.cu")
+
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
+        self.no_gradient = True
+
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
+        images, self.channels, *size = self.axes(bottom[0], 4)
+        self.need(self.channels, f"needs at least one channel, got shape {bottom[0].shape}")
+        self.plane = prod(size)
+        for blob in top:
+            blob.reshape(images, 1, *size)
+
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
+        x, places = bottom[0].data, top[0].data
+        if len(top) > 1:
+            self.kernels.likeliest(top[0].count, x, places, top[1].data, self.channels, self.plane)
+        else:
+            self.kernels.likeliest_place(top[0].count, x, places, self.channels, self.plane)

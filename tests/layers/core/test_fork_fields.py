@@ -33,6 +33,7 @@ KNOWN = {  # read elsewhere, or without a meaning here
         ("kernel_depth", "temporal_stride", "temporal_pad", "filter_group", "kernel_shape", "stride_shape", "pad_shape"),
         "proto/upgrade.py makes kernel_size and its like of them",
     )
+    | {f"{name}{side}": "proto/upgrade.py makes dilation of them" for name in ("hole", "filter_stride") for side in ("", "_h", "_w")}
     | dict.fromkeys(("dilation_h", "dilation_w", "stride_h", "stride_w"), "convolution_base.py: per_axis"),
     "deformable_convolution_param": dict.fromkeys(PAIRS, "convolution_base.py: per_axis"),
     "detection_evaluate_param": {"use_polygon": "rows with corners are refused by their shape"},
@@ -56,6 +57,10 @@ KNOWN = {  # read elsewhere, or without a meaning here
     "prior_box_param": {"inner_scale": "of p_type: DENSE, refused"},
     "python_param": None,
     "quantization_param": None,  # Ristretto's, of several precisions
+    "resize_param": dict.fromkeys(
+        ("prob", "resize_mode", "height_scale", "width_scale", "pad_mode", "pad_value", "interp_mode", "jitter", "center_object",
+         "max_angle"), "refused: all that Resize.fields lacks",
+    ),
     "roi_align_param": {"num_roi_per_image": "of regions without an image's number, refused by their shape"},
     "roi_pooling_param": {"use_faster_roipooling": "only its speed"},
     "spatialtransformer_param": dict.fromkeys(("mirror", "rotate", "operation"), "the message is refused"),

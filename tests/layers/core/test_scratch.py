@@ -21,6 +21,7 @@ REGIONS = [
 ]
 SMALL = 64  # bytes: of tables of some numbers, which do not grow with the bottoms
 TOLD = {  # types of which only the values of the bottoms tell how much they keep
+    "DenseCRF": "the points of its lattices",
     "Mask": "the places that are set",
     "MNCProposalTarget": "the rows that it draws",
     "MultiStageMeanfield": "the points of its lattices",

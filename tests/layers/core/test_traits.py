@@ -64,6 +64,7 @@ REAL = {  # bottoms of types to which random numbers say nothing
     "MultiScaleDeformableAttention": [RNG.standard_normal((2, 42, 2, 8)), [[6, 7]], [0],
                                       RNG.uniform(0.1, 0.9, (2, 3, 2, 1, 4, 2)), RNG.uniform(0, 1, (2, 3, 2, 1, 4))],
     "LiftedStructSimilaritySoftmaxLoss": [RNG.standard_normal((3, 2)), [0, 1, 0]],
+    "MultiSoftmaxLoss": [RNG.standard_normal((2, 4)), [1, 3]],
     "ContrastiveLoss": [[[0.1, 0.2]], [[0.3, 0.1]], [[1]]],
     "SigmoidCrossEntropyBalanceLoss": [RNG.standard_normal((2, 4)), [[0, 1, 1, 0], [1, 0, 0, 0]]],
 }  # fmt: skip

@@ -17,6 +17,7 @@ from shared import SHARED, need
 
 from boxpresso import BoxpressoError, LayerError, ModelError, Net
 from boxpresso.layers.core.data_tops import data_tops
+from boxpresso.layers.core.registry import layer_class
 from boxpresso.proto import parse_net, read_net
 
 DATA = {  # the fields of a data layer, and the shapes of its tops
@@ -55,6 +56,10 @@ DATA = {  # the fields of a data layer, and the shapes of its tops
         (2, 3, 64, 64), (2, 343), (2, 1183)],
     'type: "FlowVideoData" top: "data" top: "label" image_data_param { batch_size: 2 new_height: 256 new_width: 340 is_color: false '
     "frame_num: 5 pair_size_sub: 2 } transform_param { crop_size: 32 }": [(2, 10, 32, 32), (2, 2, 1, 1)],
+    'type: "VideoDataSeg" top: "data" top: "label" video_data_param { batch_size: 2 new_length: 5 }': [
+        (2, 3, 5, 64, 64), (2, 1, 5, 64, 64)],
+    'type: "VideoDataSeg" top: "a" video_data_param { batch_size: 2 new_length: 5 new_height: 9 new_width: 8 is_color: false }': [
+        (2, 1, 5, 9, 8)],
     'type: "RgbVideoData" top: "data" top: "label" image_data_param { batch_size: 2 new_height: 30 new_width: 40 }': [
         (2, 3, 30, 40), (2, 2, 1, 1)],
     'type: "DriveData" top: "data" top: "label" top: "kind" data_param { batch_size: 2 } drive_data_param { cropped_height: 48 '
@@ -697,3 +702,9 @@ def test_labels_that_are_computed_have_the_shape_of_what_they_are_compared_with(
     net = Net(parse_net(text), data="shapes", device="cpu", lazy=True)
     assert net.blobs["e"].shape == (3, 4)
     assert net.blobs["label"].count == 12
+
+
+def test_the_loss_of_ssd_under_another_name():
+    assert layer_class("MultiBoxSSDLoss", "loss") is layer_class("MultiBoxLoss", "loss")
+    data = parse_net('layer { name: "d" type: "ccpdData" top: "data" top: "label" }').layer[0]
+    assert data_tops(data, [["Convolution"], ["MultiBoxSSDLoss"]])[1].shape == (1, 1, 3, 8)

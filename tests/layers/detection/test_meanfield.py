@@ -1,4 +1,4 @@
-"""CRF-RNN's mean field and its lattice: against a lattice of dictionaries, exact sums over all pixels, and gradients."""
+"""CRF-RNN's mean field, DeepLab's and their lattice: against a lattice of dictionaries, exact sums over all pixels, and gradients."""
 
 from __future__ import annotations
 
@@ -14,9 +14,14 @@ RNG = np.random.default_rng(7)
 TEXT = """type: "MultiStageMeanfield" multi_stage_meanfield_param {
     num_iterations: %d theta_alpha: 3 theta_beta: 20 theta_gamma: 1.7 spatial_filter_weight: 2 bilateral_filter_weight: 3 }"""
 SCORES, PICTURE = RNG.standard_normal((1, 3, 4, 5)), RNG.uniform(0, 60, (1, 3, 4, 5))
-LAUNCHES: list[tuple] = [
-    (TEXT % 2, [SCORES, SCORES, PICTURE], [True, True, False])
-]  # for tests/device/test_threaded.py
+UNARY, PICTURES = 2 * RNG.standard_normal((2, 3, 4, 5)), RNG.uniform(-60, 60, (2, 3, 4, 5))  # of DenseCRF
+WHOLE = np.array([[4, 5], [9, 9]])
+NEAR, ALIKE = "pos_w: 3 pos_xy_std: 1.5", "bi_w: 2 bi_xy_std: 6 bi_rgb_std: 20"
+CRF = 'type: "DenseCRF" dense_crf_param { %s }'
+LAUNCHES: list[tuple] = [  # for tests/device/test_threaded.py
+    (TEXT % 2, [SCORES, SCORES, PICTURE], [True, True, False]),
+    (CRF % f"max_iter: 2 {NEAR} {ALIKE}", [UNARY, WHOLE, PICTURES], []),
+]
 
 
 def by_dictionary(features: np.ndarray, values: np.ndarray) -> np.ndarray:
@@ -95,6 +100,15 @@ def softmax(x: np.ndarray) -> np.ndarray:
     return e / e.sum(0)
 
 
+def mean_of(features: np.ndarray) -> np.ndarray:
+    """(P, P): the matrix of a lattice's means; the lattice itself is checked above."""
+    on, count = open_device("cpu"), len(features)
+    y = on.empty((count, count), np.float64)
+    Lattice(on, features, np.float64, count).filter(on.table(np.eye(count), np.float64), y, count)
+    whole = np.asarray(y).T
+    return whole / whole.sum(1, keepdims=True)
+
+
 @pytest.mark.parametrize("iterations", [1, 2, 3])
 def test_iterations(iterations, device):
     params = [RNG.standard_normal((1, 1, 3, 3)) for _ in range(3)]
@@ -108,11 +122,7 @@ def test_iterations(iterations, device):
         colours = picture.reshape(3, -1).T
         means = []
         for features in (places / np.float32(1.7), np.concatenate([places / 3, colours / 20], 1)):
-            on = open_device("cpu")  # the lattice itself is checked above
-            y = on.empty((20, 20), np.float64)
-            Lattice(on, features, np.float64, 20).filter(on.table(np.eye(20), np.float64), y, 20)
-            whole = np.asarray(y).T
-            means.append(whole / whole.sum(1, keepdims=True))
+            means.append(mean_of(features))
         q = start.reshape(3, -1)
         for _ in range(iterations):
             soft = softmax(q)
@@ -139,3 +149,76 @@ def test_first_weights_and_what_is_refused():
     ):
         with pytest.raises(LayerError, match=message):
             Rig(TEXT % 1, bottoms).forward()
+
+
+# DenseCRF
+
+
+def inferred(scores, picture, near, alike, iterations) -> np.ndarray:
+    """One image (C, H, W), by whole matrices; near: (weight, deviation) each, alike: (weight, deviations of places and colours)."""
+    channels, *size = scores.shape
+    y, x = np.mgrid[: size[0], : size[1]].reshape(2, -1)
+    places = np.stack([x, y], 1).astype(float)
+    features = [(w, places / by) for w, by in near]
+    features += [(w, np.concatenate([places / by, picture.reshape(3, -1).T / of], 1)) for w, by, of in alike]
+    matrices = [(w, mean_of(f)) for w, f in features]
+    unary = scores.reshape(channels, -1)
+    q = softmax(unary)
+    for _ in range(iterations):
+        q = softmax(unary + sum(w * (q @ matrix.T) for w, matrix in matrices))
+    return q.reshape(scores.shape)
+
+
+@pytest.mark.parametrize("iterations", [0, 1, 3])
+def test_crf_of_near_pixels(iterations, device):
+    text = CRF % f"max_iter: {iterations} {NEAR} pos_w: 0.5 pos_xy_std: 4"
+    result = Rig(text, [UNARY, WHOLE], device=device, dtype=np.float64).forward()[0]
+    for scores, seen in zip(UNARY, result):
+        wanted = inferred(scores, None, [(3, 1.5), (0.5, 4)], [], iterations)
+        np.testing.assert_allclose(seen, wanted, rtol=1e-8, atol=1e-9)
+
+
+def test_crf_of_near_and_alike_pixels(device):
+    text = CRF % f"max_iter: 3 {NEAR} {ALIKE}"
+    result = Rig(text, [UNARY, WHOLE, PICTURES], device=device, dtype=np.float64).forward()[0]
+    for scores, picture, seen in zip(UNARY, PICTURES, result):
+        np.testing.assert_allclose(seen, inferred(scores, picture, [(3, 1.5)], [(2, 6, 20)], 3), rtol=1e-8, atol=1e-9)
+
+
+def test_crf_padding_is_left_out_and_logarithms(device):
+    sizes = np.array([[3, 4], [4, 2]])
+    text = CRF % f"max_iter: 2 {NEAR} {ALIKE} output_probability: %s"
+    plain = Rig(text % "true", [UNARY, sizes, PICTURES], device=device, dtype=np.float64).forward()[0]
+    for i, (high, wide) in enumerate(sizes):
+        part = [array[i : i + 1, :, :high, :wide] for array in (UNARY, PICTURES)]
+        own = Rig(text % "true", [part[0], sizes[i : i + 1], part[1]], device=device, dtype=np.float64).forward()[0]
+        np.testing.assert_allclose(plain[i, :, :high, :wide], own[0], rtol=1e-12)
+        np.testing.assert_allclose(own.sum(1), 1, rtol=1e-12)
+        assert not plain[i, :, high:].any()
+        assert not plain[i, :, :, wide:].any()
+    logs = Rig(text % "false", [UNARY, sizes, PICTURES], device=device, dtype=np.float64).forward()[0]
+    inside = plain > 0
+    np.testing.assert_allclose(logs[inside], np.log(plain[inside]), rtol=1e-12)
+    assert not logs[~inside].any()
+    nothing = np.array([[0, 5], [4, np.nan]])
+    assert not Rig(text % "true", [UNARY, nothing, PICTURES], device=device).forward()[0].any()
+    steep = Rig(text % "false", [500 * UNARY, WHOLE, PICTURES], device=device, dtype=np.float64).forward()[0]
+    assert steep.min() == pytest.approx(np.log(np.finfo(np.float32).tiny))
+
+
+@pytest.mark.parametrize(
+    ("param", "bottoms", "message"),
+    [
+        ("pos_w: 1", [UNARY, WHOLE], r"as many of each, got \{'pos_w': 1, 'pos_xy_std': 0\}"),
+        ("pos_w: 1 pos_xy_std: 0", [UNARY, WHOLE], "pos_xy_std must be above 0"),
+        ("max_iter: -1", [UNARY, WHOLE], "max_iter must be from 0 to 1000"),
+        (NEAR, [UNARY, WHOLE, PICTURES], "has a picture, but no bi_w"),
+        (NEAR, [UNARY, WHOLE[:1]], "for each of 2 images, got 2 numbers"),
+        (ALIKE, [UNARY, WHOLE, PICTURES[:, :1]], "the pictures, must be"),
+        (ALIKE, [UNARY, WHOLE, np.full_like(PICTURES, np.inf)], "not finite"),
+        (ALIKE, [UNARY, WHOLE, 1e35 * PICTURES], "too small for this picture"),
+    ],
+)
+def test_crf_refused(param, bottoms, message):
+    with pytest.raises(LayerError, match=message):
+        Rig(CRF % param, bottoms).forward()

@@ -44,6 +44,14 @@ VALUES = RNG.uniform(0.05, 0.9, (IMAGES, (CLASSES + 5 * BOXES) * CELLS))
 RAW = RNG.uniform(-0.7, 0.9, (IMAGES, (CLASSES + 5) * BOXES * CELLS))
 
 
+# of caffe-yolov2's form: maps of boxes with anchors, and rows of true boxes
+REGION = EVAL % "biases: 0.7 biases: 0.9 biases: 2.4 biases: 1.5 %s"
+MAP = 2 * RNG.standard_normal((IMAGES, BOXES * (5 + CLASSES), SIDE, SIDE))
+ROWS = np.zeros((IMAGES, 5, 5))
+ROWS[0, :3], ROWS[1, 0] = [each[:5] for each in OBJECTS[0]], OBJECTS[1][0][:5]
+ROWS[:, 4] = 1, 0.5, 0.5, 1, 1  # behind a row without a place: not read
+
+
 def share(a, b) -> float:
     wide = min(a[0] + a[2] / 2, b[0] + b[2] / 2) - max(a[0] - a[2] / 2, b[0] - b[2] / 2)
     high = min(a[1] + a[3] / 2, b[1] + b[3] / 2) - max(a[1] - a[3] / 2, b[1] - b[3] / 2)
@@ -201,12 +209,63 @@ def test_which_boxes_are_right(kind, nms, device):
         assert nms >= 0 or sum(wanted[2::4]) == sum(not each[5] for each in of_image)
 
 
+@pytest.mark.parametrize("nms", [-1, 0.3])
+@pytest.mark.parametrize("kind", ["OBJ", "PROB", "MULTIPLY"])
+def test_which_boxes_with_anchors_are_right(kind, nms, device):
+    values = MAP.reshape(IMAGES, BOXES, 5 + CLASSES, SIDE, SIDE).copy()
+    values[1, :, 4] -= 6  # scores that do not count
+    for n, objects in enumerate(OBJECTS):  # the second anchor's box of each object's cell is the object
+        for c, x, y, width, height, _ in objects:
+            column, row = x * SIDE, y * SIDE
+            own = values[n, 1, :, int(row), int(column)]
+            for i, part in enumerate((column % 1, row % 1)):
+                own[i] = np.log(part / (1 - part))
+            own[2:5] = np.log(width * SIDE / 2.4), np.log(height * SIDE / 1.5), 2
+            own[5:] = 3 * (np.arange(CLASSES) == c)
+    text = REGION % f"score_type: {kind} nms: {nms} threshold: 0.6"
+    rig = Rig(text, [values.reshape(MAP.shape), ROWS], device=device, dtype=np.float64)
+    assert rig.layer.type == "RegionEvalDetection"
+    tops = rig.forward()[0]
+    assert tops.shape == (IMAGES, CLASSES + 4 * CELLS * BOXES)
+    for n, objects in enumerate(OBJECTS):
+        assert tops[n, :CLASSES].tolist() == [sum(each[0] == c for each in objects) for c in range(CLASSES)]
+        boxes = []
+        for row, column, k in np.ndindex(SIDE, SIDE, BOXES):
+            x, y, width, height, objectness, *classes = values[n, k, :, row, column]
+            parts = [exp(each) / sum(map(exp, classes)) for each in classes]
+            anchor = np.float32([(0.7, 0.9), (2.4, 1.5)][k])
+            box = ((column + 1 / (1 + exp(-x))) / SIDE, (row + 1 / (1 + exp(-y))) / SIDE,
+                   exp(width) * anchor[0] / SIDE, exp(height) * anchor[1] / SIDE)  # fmt: skip
+            score = (1 / (1 + exp(-objectness))) ** (kind != "PROB") * max(parts) ** (kind != "OBJ")
+            boxes.append((parts.index(max(parts)), score, box))
+        boxes.sort(key=lambda each: -each[1])
+        counted: list = []
+        for each in boxes:
+            if nms < 0 or all(share(each[2], other[2]) < np.float32(nms) for other in counted):
+                counted.append(each)
+        counted = [each for each in counted if each[1] >= 0.005]
+        assert len(counted) < len(boxes) or n == 0 or kind == "PROB"
+        taken, wanted = set(), []
+        for label, score, box in sorted(counted, key=lambda each: each[0]):
+            own = [(share(box, each[1:5]), -i) for i, each in enumerate(objects) if each[0] == label]
+            most, at = max(own, default=(0, 0))
+            right = most >= np.float32(0.6) and at not in taken
+            if right:
+                taken.add(at)
+            wanted += [label, score, right, not right]
+        np.testing.assert_allclose(tops[n, CLASSES:][: len(wanted)], wanted, rtol=1e-9)
+        assert not tops[n, CLASSES + len(wanted) :].any()
+        assert sum(wanted[2::4]) == len(objects) or nms >= 0
+
+
 @pytest.mark.parametrize(
     ("text", "bottoms", "message"),
     [
         (FIRST % "", [VALUES[:, 1:], TRUTH], "bottom 0 must have 13 numbers for each of 4 x 4 cells"),
         (EVAL % "", [VALUES, TRUTH[:, 1:]], "bottom 1 must have 7 numbers for each of 4 x 4 cells and 2 images"),
-        (EVAL % "biases: 1", [VALUES, TRUTH], "biases is of another program's layer"),
+        (EVAL % "biases: 1", [MAP, ROWS], "biases must be 4 numbers, a width and a height for each of 2 boxes, got 1"),
+        (REGION % "", [MAP[:, 1:], ROWS], r"bottom 0 must be \(2, 16, 4, 4\), got \(2, 15, 4, 4\)"),
+        (REGION % "", [MAP, ROWS[:1]], r"the true boxes, must be \(2, ..., 5\), got"),
         (SECOND % "anchors: 1", [RAW, TRUTH], "anchors is of another program's layer"),
         (SECOND % "biaes: 1", [RAW, TRUTH], "biaes must be 4 numbers"),
         ('type: "YoloV2Loss"', [RAW, TRUTH], "side, classes and num_object must be above 0"),
@@ -219,6 +278,8 @@ def test_refused(text, bottoms, message):
 
 def test_a_label_that_is_no_class_is_refused(device):
     wrong = grid([[(3, 0.3, 0.4, 0.3, 0.2, 0)], []])
+    with pytest.raises(LayerError, match="labels are 0 to 2"):
+        Rig(REGION % "", [MAP, ROWS + np.eye(5)[0] * 3], device=device).forward()
     for text, values in ((FIRST % "", VALUES), (SECOND % "", RAW), (EVAL % "", VALUES)):
         with pytest.raises(LayerError, match="cell 5 has the label 3, labels are 0 to 2"):
             Rig(text, [values, wrong], device=device).forward()
@@ -249,3 +310,16 @@ def test_overlaps_are_counted_before_they_are_made(monkeypatch, device):
         LayerError, match=f"overlaps of boxes and true boxes are of {pairs} pairs, {pairs - 1} are allowed"
     ):
         rig.forward()
+
+
+def test_a_net_takes_the_rows_that_a_layer_with_anchors_reads():
+    text = """
+        layer { name: "data" type: "BoxData" top: "data" top: "label" transform_param { crop_size: 32 }
+            data_param { source: "none" batch_size: 2 side: 4 } }
+        layer { name: "c" type: "Convolution" bottom: "data" top: "c"
+            convolution_param { num_output: 16 kernel_size: 8 stride: 8 weight_filler { type: "xavier" } } }
+        layer { name: "e" type: "EvalDetection" bottom: "c" bottom: "label" bottom: "data" top: "e" eval_detection_param {
+            side: 4 num_class: 3 num_object: 2 biases: 1 biases: 1 biases: 2 biases: 2 } }"""
+    net = Net(parse_net(text), phase="TEST", device="cpu", data="shapes")
+    assert net.blobs["label"].shape == (2, 30, 5)
+    assert net.forward()["e"].shape == (2, 3 + 4 * 32)

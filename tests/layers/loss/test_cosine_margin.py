@@ -6,12 +6,15 @@ import numpy as np
 import pytest
 from harness import Rig, check_gradient
 
+from boxpresso import LayerError
+
 RNG = np.random.default_rng(12)
 COSINES, LABELS = RNG.uniform(-0.95, 0.95, (6, 5)), np.array([0, 4, 2, 2, 1, 3])
 COSINES[0, 0], COSINES[1, 4] = 1.0, -0.99  # the same angle, and one that the margin takes past pi
 MARGIN = 'type: "CosinAddm" cosin_add_m_param { m: %g }'
 LAUNCHES: list[tuple] = [
-    (MARGIN % 0.5, [COSINES, LABELS], [True, False], {"phase": "TRAIN"})
+    (MARGIN % 0.5, [COSINES, LABELS], [True, False], {"phase": "TRAIN"}),
+    ('type: "Norm"', [np.tile(COSINES[:, :, None], 3)]),
 ]  # for tests/device/test_threaded.py
 TRUE = np.arange(6), LABELS
 
@@ -63,3 +66,19 @@ def test_rows_of_length_one(device):
     wanted = x / np.sqrt((x**2).sum((1, 2, 3), keepdims=True) + 1e-7)
     np.testing.assert_allclose(rig.forward()[0], wanted, rtol=1e-12)
     check_gradient(rig, samples=40)
+
+
+@pytest.mark.parametrize("size", [1, 1e-5])  # short ones, of which what is added to the root is a part
+def test_channels_of_length_one(size, device):
+    x = size * RNG.standard_normal((3, 4, 2, 5))
+    rig = Rig('type: "Norm"', [x], device=device, dtype=np.float64)
+    lengths = np.sqrt((x**2).sum(1, keepdims=True))
+    np.testing.assert_allclose(rig.forward()[0], x / (lengths + np.float32(1e-6)), rtol=1e-9)
+    diff = RNG.standard_normal(x.shape)
+    along = (x * diff).sum(1, keepdims=True) / lengths / (lengths + 1e-6) ** 2
+    np.testing.assert_allclose(rig.backward([diff], [True])[0], diff / (lengths + 1e-6) - x * along, rtol=1e-6)
+    nothing = Rig('type: "Norm"', [0 * x], device=device, dtype=np.float64)
+    assert not nothing.forward()[0].any()
+    np.testing.assert_allclose(nothing.backward([diff], [True])[0], 1e6 * diff, rtol=1e-6)
+    with pytest.raises(LayerError, match="norm_param is of another layer"):
+        Rig('type: "Norm" norm_param { eps: 1 }', [x])

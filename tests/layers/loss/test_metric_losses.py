@@ -17,6 +17,9 @@ K1, K2, BITS = 'type: "K1_EuclideanLoss"', 'type: "K2_EuclideanLoss"', RNG.unifo
 KL, NSS, ORDINAL, RELEVANT = (
     f'type: "{name}"' for name in ("KLDivLoss", "NSSLoss", "OrdinalRegressionLoss", "RelevantLoss")
 )
+NORMALS, SEEN = (
+    each / np.sqrt((each**2).sum(1, keepdims=True)) for each in RNG.standard_normal((2, 3, 4, 5, 6))
+)  # of surfaces, at 5 x 6 places
 MAPS, LOOKS = (
     RNG.uniform(0.1, 1, (3, 1, 7, 9)),
     RNG.uniform(0, 1, (3, 1, 7, 9)) * (RNG.uniform(0, 1, (3, 1, 7, 9)) > 0.7),
@@ -24,6 +27,7 @@ MAPS, LOOKS = (
 LAUNCHES: list[tuple] = [  # for tests/device/test_threaded.py
     (HASH % (9, 0.1), [ROWS, LABELS], [True, False]),
     (K1, [BITS, BITS], [True, True]),
+    ('type: "AngleLoss"', [NORMALS, SEEN], [True, False]),
     (K2, [BITS, BITS], [True, True]),
     (TRIPLET % 1, [ROWS, OTHERS, THIRD], [True, True, True]),
     (KL, [MAPS, LOOKS], [True, False]),
@@ -55,6 +59,24 @@ def test_hashing_loss(labels, margin, tradeoff, device):
     slopes = [(of(ROWS + 1e-6 * way) - of(ROWS - 1e-6 * way)) / 2e-6 for of in (pairs, codes)]
     diff = rig.backward([np.array(3.0)], [True, False])[0]
     close((diff * way).sum(), 3 * (slopes[0] / 2 + slopes[1]), 1e-7)
+
+
+def test_angles_between_normals(device):
+    labels = SEEN.copy()
+    labels[0, 0, 1:3], labels[2, 0, 4, 4] = 11, -20  # places without a normal
+    counted = np.abs(labels[:, 0]) <= 10
+    cosines = (NORMALS * labels).sum(1)[counted]
+    rig = Rig('type: "AngleLoss"', [NORMALS, labels], device=device, dtype=np.float64)
+    close(rig.forward()[0], np.arccos(cosines).sum() / 3, 1e-9)
+    diff = rig.backward([np.array(2.0)], [True, False])[0].transpose(0, 2, 3, 1)
+    assert not diff[~counted].any()
+    wanted = -2 / 3 * labels.transpose(0, 2, 3, 1)[counted] / (np.sqrt(1 - cosines**2) + 1e-6)[:, None]
+    np.testing.assert_allclose(diff[counted], wanted, rtol=1e-8)
+    same = Rig('type: "AngleLoss"', [1.01 * SEEN, SEEN], device=device, dtype=np.float64)
+    assert same.forward()[0] == 0  # beyond 1 by rounding, or more: an angle of 0
+    np.testing.assert_allclose(same.backward([np.array(3.0)], [True, False])[0], -1e6 * SEEN, rtol=1e-6)
+    with pytest.raises(LayerError, match="must have one shape"):
+        Rig('type: "AngleLoss"', [NORMALS, SEEN[:, :1]])
 
 
 @pytest.mark.parametrize("type", [K1, K2])

@@ -9,12 +9,13 @@ from harness import Rig, check_gradient, close
 from boxpresso import LayerError
 
 RNG = np.random.default_rng(12)
-KIND = 'type: "MultiSoftmaxWithLoss"'
+KIND, FROM_ONE = 'type: "MultiSoftmaxWithLoss"', 'type: "MultiSoftmaxLoss"'
 MAPS, OF_MAPS = RNG.standard_normal((3, 4, 2, 5)) * 3, RNG.integers(0, 4, (3, 1, 2, 5))
 ROWS, OF_ROWS = RNG.standard_normal((5, 12)) * 3, RNG.integers(0, 4, (5, 3))
 LAUNCHES: list[tuple] = [  # for tests/device/test_threaded.py
     (KIND, [MAPS, OF_MAPS], [True, False]),
     (KIND, [ROWS, OF_ROWS], [True, False]),
+    (FROM_ONE, [MAPS, OF_MAPS + 1], [True, False]),
 ]
 
 
@@ -39,6 +40,18 @@ def test_loss_and_gradient(scores, labels, device):
     got = rig.backward([np.array(2.0), np.zeros(scores.shape)], [True, False])[0]
     close(parted(got, labels)[0], 2 * diff / len(scores), rtol=1e-9, atol=1e-12)
     check_gradient(Rig(KIND, [scores, labels], device=device, dtype=np.float64))
+
+
+@pytest.mark.parametrize(("scores", "labels"), [(MAPS, OF_MAPS), (ROWS, OF_ROWS)])
+def test_labels_from_one(scores, labels, device):
+    rig = Rig(FROM_ONE, [scores, labels + 1], device=device, dtype=np.float64)
+    rows, truth = parted(scores, labels)
+    chances = np.exp(rows) / np.exp(rows).sum(1, keepdims=True)
+    close(rig.forward()[0], -np.log(chances[np.arange(len(rows)), truth]).sum() / len(scores), rtol=1e-10)
+    check_gradient(rig, bottoms=[0])
+    for wrong, seen in ((0, -1), (5, 4)):
+        with pytest.raises(LayerError, match=f"label {seen} at 0 is none of the 4 channels"):
+            Rig(FROM_ONE, [ROWS, [[wrong, 1, 1], *OF_ROWS[1:] + 1]]).forward()
 
 
 def test_refused():

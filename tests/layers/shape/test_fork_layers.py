@@ -22,6 +22,7 @@ LAUNCHES: list[tuple] = [  # for tests/device/test_threaded.py
     ('type: "BN"', [random(3, 4, 9, 31)], None, {"phase": "TRAIN"}),
     ('type: "BN"', [random(3, 4, 9, 31)]),
     ('type: "Interp" interp_param { zoom_factor: 3 }', [random(2, 3, 7, 31)]),
+    ('type: "Resize" resize_param { height: 11 width: 5 }', [random(2, 3, 7, 9)]),
     ('type: "Axpy"', [random(3, 4), random(3, 4, 9, 31), random(3, 4, 9, 31)]),
     ('type: "CReLU"', [random(3, 4, 9)]),
     ('type: "ShuffleChannel" shuffle_channel_param { group: 2 }', [random(3, 4, 9)]),
@@ -165,6 +166,49 @@ def test_interp_cuts(device):
 def test_interp_errors(param, match):
     with pytest.raises(LayerError, match=match):
         Rig(f'type: "Interp" interp_param {{ {param} }}', [np.zeros((1, 1, 5, 6))])
+
+
+# Resize
+
+
+def from_corner(size: int, out: int) -> np.ndarray:
+    """(out, size): the weights of pixel y of the top, at y size / out, for its neighbours, of which there may be but one."""
+    weights = np.zeros((out, size))
+    for y in range(out):
+        whole, part = divmod(y * size, out)
+        weights[y, whole] = 1 - part / out
+        if whole + 1 < size:
+            weights[y, whole + 1] = part / out
+    return weights
+
+
+@pytest.mark.parametrize("size", [(5, 6), (9, 13), (2, 3), (1, 1), (10, 6)])
+def test_resize(size, device):
+    x = random(2, 3, 5, 6)
+    rig = double(f'type: "Resize" resize_param {{ height: {size[0]} width: {size[1]} }}', x, device=device)
+    close(rig.forward()[0], from_corner(5, size[0]) @ x @ from_corner(6, size[1]).T)
+    check_gradient(rig)
+
+
+def test_resize_by_a_scale(device):
+    text = 'type: "Resize" resize_param { is_pyramid_test: true out_height_scale: 0.5 out_width_scale: 1.5 }'
+    rig = double(text, random(2, 3, 5, 6), device=device)
+    close(rig.forward()[0], from_corner(5, 2) @ random(2, 3, 5, 6) @ from_corner(6, 9).T)
+    rig.set_bottom(0, random(1, 2, 7, 2))
+    close(rig.forward()[0], from_corner(7, 3) @ random(1, 2, 7, 2) @ from_corner(2, 3).T)
+
+
+@pytest.mark.parametrize(
+    ("param", "match"),
+    [
+        ("height: 3", r"must be at least 1, got \[3, 0\]"),
+        ("is_pyramid_test: true out_height_scale: 0.1 out_width_scale: 1", r"got \[0, 6\]"),
+        ("height: 3 width: 3 prob: 0.5", "prob of SSD's augmentation mean nothing here"),
+    ],
+)
+def test_resize_errors(param, match):
+    with pytest.raises(LayerError, match=match):
+        Rig(f'type: "Resize" resize_param {{ {param} }}', [np.zeros((1, 1, 5, 6))])
 
 
 # ShuffleChannel, Axpy, CReLU, Reorg

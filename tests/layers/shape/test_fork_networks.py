@@ -157,6 +157,26 @@ def test_segmentation_evaluate(device):
     close(Rig(text, [large, labels], device=device).forward()[0].ravel(), [*wanted, -1])
 
 
+def test_parse_evaluate(device):
+    seen, true = (RNG.integers(0, 4, (3, 1, 4, 5)).astype(float) for _ in range(2))
+    true[0, 0, 0], true[2, 0, 1:3] = 255, 2  # the class 2 does not count, either
+    text = 'type: "ParseEvaluate" parse_evaluate_param { num_labels: 4 ignore_label: 255 ignore_label: 2 }'
+    pairs = [(int(a), int(b)) for a, b in zip(seen.ravel(), true.ravel()) if b not in (255, 2)]
+    wanted = [[pairs.count((c, c)), sum(b == c for _, b in pairs), sum(a == c for a, _ in pairs)] for c in range(4)]
+    rig = Rig(text, [seen, true], device=device)
+    assert rig.forward()[0].reshape(4, 3).tolist() == wanted
+    for i, value, says in ((0, 4, "class .* is none of the 4"), (1, 7, "label .* is none of the 4"), (0, -1, "class")):
+        bottoms = [seen.copy(), true.copy()]
+        bottoms[i][1, 0, 2, 2] = value
+        with pytest.raises(LayerError, match=says):
+            Rig(text, bottoms, device=device).forward()
+    for other, says in ((seen[:2], "bottom 1 must be"), (seen[:, :, :3], "bottom 1 must be")):
+        with pytest.raises(LayerError, match=says):
+            Rig(text, [seen, other], device=device)
+    with pytest.raises(LayerError, match="num_labels must say"):
+        Rig('type: "ParseEvaluate"', [seen, true], device=device)
+
+
 def test_seg_accuracy(device):
     scores, labels = random(2, 3, 4, 5), RNG.integers(0, 3, (2, 1, 4, 5)).astype(float)
     labels[0, 0, 0] = 255

@@ -30,6 +30,8 @@ LAUNCHES: list[tuple] = [  # for tests/device/test_threaded.py
         for name in ("SUM", "ASUM", "SUMSQ")
     ],
     ('type: "ArgMax" argmax_param { axis: 1 top_k: 3 }', [random(4, 9, 11)], []),
+    ('type: "ParseOutput"', [random(2, 9, 11, 3)], [], {"tops": 2}),
+    ('type: "ParseOutput"', [random(2, 9, 11, 3)], []),
     ('type: "Accuracy"', [random(20, 6), NUMBERS], [], {"tops": 2}),
     ('type: "BatchReindex"', [random(6, 70), NUMBERS], [True, False]),
     ('type: "Filter"', [random(20, 70), NUMBERS], [True, False]),
@@ -127,6 +129,26 @@ def test_argmax_edges(device):
     ):
         with pytest.raises(LayerError, match=match):
             Rig(f'type: "ArgMax" argmax_param {{ {param} }}', [x])
+
+
+@pytest.mark.parametrize("tops", [1, 2])
+def test_parse_output_takes_the_first_of_the_largest(tops, device):
+    rig = Rig('type: "ParseOutput"', [np.zeros((2, 3, 4, 5))], device=device, tops=tops)
+    for shape in ((2, 3, 4, 5), (1, 1, 2, 2), (3, 7, 1, 6)):
+        x = np.random.default_rng(1).integers(0, 4, shape).astype(np.float32)  # with ties
+        rig.set_bottom(0, x)
+        for seen, wanted in zip(rig.forward(), (x.argmax(1), x.max(1))):
+            np.testing.assert_array_equal(seen, wanted[:, None])
+
+
+def test_parse_output_edges(device):
+    x = np.array([[np.nan, 1, np.nan], [2, np.nan, 1]], np.float32).reshape(2, 3, 1, 1)
+    places, values = Rig('type: "ParseOutput"', [x], device=device, tops=2).forward()
+    assert places.ravel().tolist() == [0, 0]
+    np.testing.assert_array_equal(values.ravel(), [np.nan, 2])
+    for shape, match in (((2, 0, 3, 3), "at least one channel"), ((2, 3), "4 axes")):
+        with pytest.raises(LayerError, match=match):
+            Rig('type: "ParseOutput"', [np.zeros(shape)])
 
 
 # Accuracy

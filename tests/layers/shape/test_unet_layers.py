@@ -214,6 +214,7 @@ def test_continuation_indicator():
         ("WINDOW_SEG_DATA", "WindowSegData", "image_data_param { batch_size: 2 }"),
         ("MULTI_STAGE_MEANFIELD", "MultiStageMeanfield", "multi_stage_meanfield_param { num_iterations: 5 }"),
         ("UNPOOLING", "Unpooling", "unpooling_param { unpool_size: 14 }"),
+        ("RESIZE", "Resize", "resize_param { height: 5 width: 6 }"),
     ],
 )
 def test_old_type_names(old, kind, message):
