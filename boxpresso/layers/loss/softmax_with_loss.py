@@ -272,7 +272,7 @@ class MultiSoftmaxWithLoss(
 class MultiSoftmaxLoss(
     MultiSoftmaxWithLoss,
     type="MultiSoftmaxLoss",
-    param=("loss_param", "softmax_param"),
+    param=("loss_param", "softmax_param", "mult_softmax_loss_param"),
     bottoms=2,
     tops=(1, 2),
     loss=True,

@@ -101,7 +101,14 @@ class NormalizeChannels(
             blob.reshape(shape[0], 1, *shape[2:])
 
 
-class Norm(Lengths, type="Norm", bottoms=1, tops=1, traits=Trait.KEEPS_PLACES | Trait.WRITES_ALL):
+class Norm(
+    Lengths,
+    type="Norm",
+    param=("norm_param", "normalize_param"),
+    bottoms=1,
+    tops=1,
+    traits=Trait.KEEPS_PLACES | Trait.WRITES_ALL,
+):
     """top = bottom / (sqrt(sum(bottom^2)) + 1e-6), the sum over the channels of each place of each image.
 
     Where all channels are 0, the gradient is that of a division by 1e-6.

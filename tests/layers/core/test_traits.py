@@ -58,6 +58,7 @@ REAL = {  # bottoms of types to which random numbers say nothing
     "ScoreDetections": [np.zeros((1, 60, 5)), np.arange(300).reshape(1, 60, 5) + 1],
     "MultiBoxLoss": [RNG.standard_normal((1, 12)), RNG.standard_normal((1, 6)), np.reshape(PRIORS, (1, 2, 12)),
                      [[[[0, 1, 0, 0.1, 0.1, 0.3, 0.4, 0]]]]],
+    "DomainTransform": [RNG.standard_normal((2, 3, 4, 5)), RNG.uniform(0, 1, (2, 1, 4, 5)), [[4, 5], [3, 4]]],
     "Filter": [np.ones((2, 3, 2, 2)), [[0], [1]]],
     "MaskProposalTarget": [[BOX, [0, 2, 2, 11, 30]], [[*BOX[1:], 1]], np.ones((1, 1, 60, 60))],
     "PointSample": [RNG.standard_normal((2, 8, 6, 7)), RNG.uniform(0.1, 0.9, (2, 3, 2))],
@@ -68,7 +69,8 @@ REAL = {  # bottoms of types to which random numbers say nothing
     "ContrastiveLoss": [[[0.1, 0.2]], [[0.3, 0.1]], [[1]]],
     "SigmoidCrossEntropyBalanceLoss": [RNG.standard_normal((2, 4)), [[0, 1, 1, 0], [1, 0, 0, 0]]],
 }  # fmt: skip
-REAL["MSDeformAttn"] = REAL["MultiScaleDeformableAttention"]
+REAL["DomainTransformForwardOnly"] = REAL["DomainTransform"]
+REAL["MSDeformAttn"], REAL["MultiBoxSSDLoss"] = REAL["MultiScaleDeformableAttention"], REAL["MultiBoxLoss"]
 NEEDS_ONES = ("Embed", "Gather", "LSTM", "RNN", "BatchReindex")  # of whose bottoms some are numbers of rows
 
 
