@@ -7,6 +7,7 @@ a dtype that behaves as a numpy array does. On the CPU an array is a numpy array
 from __future__ import annotations
 
 import functools
+import os
 import sys
 import threading
 import weakref
@@ -271,6 +272,15 @@ class Buffer:
         host = self.host
         if self.uploads == 1 and host is not None and host.base is None and sys.getrefcount(host) <= HELD_HERE:
             self.host, self.host_fresh = None, False
+
+
+def after_fork() -> None:
+    """In the child of a fork: the thread that may have held the lock is not there."""
+    Buffer.comparing = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=after_fork)
 
 
 class Array(NDArrayOperatorsMixin):

@@ -6,6 +6,8 @@ Each test is a short script that is run on two nets of the same weights; `tests/
 from __future__ import annotations
 
 import gc
+import os
+import signal
 import threading
 
 import numpy as np
@@ -13,6 +15,7 @@ import pytest
 from plan_nets import HEADS, RESIDUAL, conv, data, layer, normal, relu
 
 from boxpresso import Net
+from boxpresso.device import Buffer
 from boxpresso.layers.core import REGISTRY, Layer
 from boxpresso.proto import parse_net
 from boxpresso.proto.errors import LayerError, ModelError
@@ -185,6 +188,35 @@ def test_weights_that_change_while_they_are_packed(monkeypatch):
         net.forward(data=x)
     by_layers.params["s"][0].data[...] = 0.25
     np.testing.assert_allclose(net.forward()["p"], by_layers.forward(data=x)["p"], rtol=1e-5)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")  # from Python 3.12 on
+def test_weights_change_in_a_fork_that_began_while_another_thread_compared_some():
+    net, held, go_on = pair(CHAIN)[0], threading.Event(), threading.Event()
+    net.forward(data=image(0, net))
+
+    def compare():
+        with Buffer.comparing:
+            held.set()
+            go_on.wait(10)
+
+    thread = threading.Thread(target=compare)
+    thread.start()
+    held.wait(10)
+    child = os.fork()
+    if not child:
+        seen = np.inf
+        signal.alarm(10)
+        try:
+            for blob in net.params["ip"]:
+                blob.data[...] = 0.25
+            seen = np.ptp(net.forward()["p"])
+        finally:
+            os._exit(0 if seen < 1e-5 else 1)
+    go_on.set()
+    thread.join()
+    assert os.waitpid(child, 0)[1] == 0
 
 
 @pytest.mark.parametrize("held", [False, True])
