@@ -7,12 +7,13 @@ a dtype that behaves as a numpy array does. On the CPU an array is a numpy array
 from __future__ import annotations
 
 import functools
+import os
 import sys
 import threading
 import weakref
 from collections.abc import Callable, Sequence
 from math import prod
-from typing import Any, Protocol, Union, cast
+from typing import Any, ClassVar, Protocol, Union, cast
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
@@ -53,8 +54,8 @@ recording = Recording()
 class User(Protocol):
     """What works with the values of Buffers in another form, as a plan does with packed weights."""
 
-    def before_change(self) -> None:
-        """Called when a Buffer has other values than before, which are still in its `before`."""
+    def before_change(self, buffer: Buffer, before: np.ndarray[Any, Any]) -> None:
+        """Called, perhaps from another net's thread, when a Buffer has other values than `before`, which are not changed."""
 
 
 def same_bits(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
@@ -91,6 +92,7 @@ class Buffer:
     shown: weakref.ref[Any] | None = None  # on a GPU, what scripts hold its host copy by
     before: np.ndarray[Any, Any] | None = None  # its values of version `changes`, while a script may change them
     users: weakref.WeakSet[User] | None = None  # what remembers its values in another form
+    comparing: ClassVar = threading.RLock()  # nets that share parameters may run at the same time
 
     def __init__(self, device: Device, dtype: Any) -> None:
         self.device = device
@@ -166,20 +168,22 @@ class Buffer:
 
     def used_by(self, user: User) -> int:
         """Notes that somebody works with its values of now in another form; the number of their version."""
-        if self.users is None:
-            self.users = weakref.WeakSet()
-        self.users.add(user)
-        version = self.settle()
-        if self.held:
-            self.remember()
-        return version
+        with self.comparing:
+            if self.users is None:
+                self.users = weakref.WeakSet()
+            self.users.add(user)
+            version = self.settle()
+            if self.held:
+                self.remember()
+            return version
 
     def remember(self) -> None:
         """Somebody may change its values from now on: keeps them, for `settle` and those that work with them."""
-        if self.before is None and self.users and (self.host is not None or self.memory is not None):
-            if self.first is not None:
-                self.first.settle()
-            self.before = np.array(self.elements())
+        with self.comparing:
+            if self.before is None and self.users and (self.host is not None or self.memory is not None):
+                if self.first is not None:
+                    self.first.settle()
+                self.before = np.array(self.elements())
 
     def elements(self) -> np.ndarray[Any, Any]:
         """Its elements as a flat numpy array to read."""
@@ -189,17 +193,20 @@ class Buffer:
 
     def settle(self) -> int:
         """The number of the version of its values; another one where they are not those that `remember` kept."""
-        if self.before is not None:
-            if not same_bits(self.elements(), self.before):
-                for user in list(self.users or ()):
-                    user.before_change()
-                self.changes += self.device.kind == "cpu" or self.lent  # a GPU counts its own arrays' itself
-                self.before = None
-            if not self.held:
-                self.before = None
-            else:
-                self.remember()
-        return self.changes
+        if self.before is None:
+            return self.changes
+        with self.comparing:
+            if (before := self.before) is not None:
+                if not same_bits(self.elements(), before):
+                    for user in list(self.users or ()):
+                        user.before_change(self, before)
+                    self.changes += self.device.kind == "cpu" or self.lent  # a GPU counts its own arrays' itself
+                    self.before = None
+                if not self.held:
+                    self.before = None
+                else:
+                    self.remember()
+            return self.changes
 
     @property
     def gpu(self) -> GpuDevice:
@@ -265,6 +272,15 @@ class Buffer:
         host = self.host
         if self.uploads == 1 and host is not None and host.base is None and sys.getrefcount(host) <= HELD_HERE:
             self.host, self.host_fresh = None, False
+
+
+def after_fork() -> None:
+    """In the child of a fork: the thread that may have held the lock is not there."""
+    Buffer.comparing = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=after_fork)
 
 
 class Array(NDArrayOperatorsMixin):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain, takewhile
 from math import prod
 from typing import Any
 
@@ -85,6 +86,7 @@ class Placement:
 
     def __post_init__(self) -> None:
         self.made: dict[Key, tuple[str, Step | None, Key | None]] = {}  # how each key comes about
+        self.origins: dict[Key, Key] = {}  # the key that each key is a view of, itself if it is none
         self.inner: set[Key] = set()  # keys that need their images without gaps
         self.whole: set[Key] = set()  # keys that need to be without gaps
         self.planar: set[int] = set()  # ids of lowered steps that take their first value as planes
@@ -110,12 +112,13 @@ class Placement:
         self.now += 4
         for name, value in self.plan.wanted.items():
             pins.append((self.need(value, PLAIN), name, self.now))
-        for key in list(self.whole):
-            self.whole.update(self.sources(key))
+        for key, (how, _, source) in reversed(self.made.items()):
+            if key in self.whole and how in ("view", "alias") and source is not None:
+                self.whole.add(source)
         for key, home in self.homes.items():
             self.take(home.base[1], *self.lives[key], key)
         for key, name, until in pins:
-            origin = self.origin(key)
+            origin = self.origins[key]
             self.take(name, self.lives[origin][0] + 2, until, origin)
         for key, name, _ in pins:
             self.pin(key, name)
@@ -131,13 +134,16 @@ class Placement:
     def make(self, key: Key, how: str, step: Step | None = None, source: Key | None = None) -> None:
         """Notes how a key comes about, now."""
         self.made[key] = how, step, source
-        if how not in ("view", "alias"):
+        if how in ("view", "alias") and source is not None:
+            self.origins[key] = self.origins[source]
+        else:
+            self.origins[key] = key
             first = self.now + (how == "forward")
             self.lives[key] = first, first
 
     def use(self, key: Key) -> Key:
         """A key that is read now."""
-        origin = self.origin(key)
+        origin = self.origins[key]
         self.lives[origin] = self.lives[origin][0], max(self.now, self.lives[origin][1])
         return key
 
@@ -256,43 +262,47 @@ class Placement:
 
         owner: the key of which it is a part there.
         """
-        if key in self.homes:
-            return self.homes[key] == home
-        if (key in self.inner and not home.inner) or (key in self.whole and not home.whole):
-            return False
-        how, _step, source = self.made[key]
-        if how in ("view", "alias"):
+        views: list[tuple[Key, Home]] = []  # each of the next one
+        while key not in self.homes:
+            if (key in self.inner and not home.inner) or (key in self.whole and not home.whole):
+                return False
+            views.append((key, home))
+            how, _step, source = self.made[key]
+            if how not in ("view", "alias"):
+                if how == "forward" or (how == "turn" and key[1] == PLAIN and not home.inner):
+                    return False
+                if home.base[0] == "blob":
+                    if not self.free(home.base[1], key, owner or key):
+                        return False
+                    self.take(home.base[1], *self.lives[key], owner or key)
+                break
             assert source is not None
             images, channels, height, width = self.dimensions(source)
             if images != home.images and not home.whole:
                 return False
             if not home.inner:
                 return False
-            per_image = channels * height * width
             inner = replace(
                 home, images=images, channels=channels, height=height, width=width, pitch=channels,
-                step=home.step if images == home.images else per_image,
+                step=home.step if images == home.images else channels * height * width,
             )  # fmt: skip
             if how == "alias" and source[1] == LAST and channels != 1:  # one place
                 inner = replace(inner, pitch=home.pitch)
-            if not self.place(source, inner, owner):
+            key, home = source, inner
+        else:
+            if self.homes[key] != home:
                 return False
-        elif how == "forward" or (how == "turn" and key[1] == PLAIN and not home.inner):
-            return False
-        elif home.base[0] == "blob":
-            if not self.free(home.base[1], key, owner or key):
-                return False
-            self.take(home.base[1], *self.lives[key], owner or key)
-        if owner is not None:
-            self.owners[key] = owner
-        self.homes[key] = home
+        for view, at in views:
+            if owner is not None:
+                self.owners[view] = owner
+            self.homes[view] = at
         return True
 
     def pin(self, key: Key, name: str) -> None:
         """Puts a key into a blob, by a copy if need be."""
         value = key[0]
         home = self.blob(value, name)
-        if self.origin(key) in self.homes:
+        if self.origins[key] in self.homes:
             self.default(key)
             if self.homes[key] == home or self.shares(key, name):
                 return
@@ -303,24 +313,16 @@ class Placement:
         self.homes[target] = home
         self.actions.append(Action("copy", None, key, target))
 
-    def origin(self, key: Key) -> Key:
-        """The key that a key is a view of, itself if it is none."""
-        how, _, source = self.made[key]
-        if how not in ("view", "alias"):
-            return key
-        assert source is not None
-        return self.origin(source)
-
     def sources(self, key: Key) -> Iterator[Key]:
         """The keys that a key is a view of, one of the other."""
         how, _, source = self.made[key]
-        if how in ("view", "alias") and source is not None:
+        while how in ("view", "alias") and source is not None:
             yield source
-            yield from self.sources(source)
+            how, _, source = self.made[source]
 
     def owner(self, key: Key) -> Key:
         """The key that has the memory in which a key lies."""
-        origin = self.origin(key)
+        origin = self.origins[key]
         return self.owners.get(origin, origin)
 
     def shares(self, key: Key, name: str) -> bool:
@@ -355,17 +357,18 @@ class Placement:
 
     def default(self, key: Key) -> None:
         """A home of its own in shared memory, if it has none."""
-        if key in self.homes:
-            return
-        how, _, source = self.made[key]
-        if how not in ("view", "alias"):
-            self.homes[key] = self.home(key, ("shared", f"{key[0][0]} {key[0][1]} {key[1]}"))
-            return
-        assert source is not None
-        self.default(source)
-        from_, (images, channels, height, width) = self.homes[source], self.dimensions(key)
-        step = from_.step if images == from_.images else channels * height * width
-        self.homes[key] = Home(images, channels, height, width, channels, step, from_.base, from_.offset, from_.narrow)
+        homeless = list(takewhile(lambda each: each not in self.homes, chain([key], self.sources(key))))
+        for each in reversed(homeless):
+            how, _, source = self.made[each]
+            if how not in ("view", "alias"):
+                self.homes[each] = self.home(each, ("shared", f"{each[0][0]} {each[0][1]} {each[1]}"))
+                continue
+            assert source is not None
+            from_, (images, channels, height, width) = self.homes[source], self.dimensions(each)
+            step = from_.step if images == from_.images else channels * height * width
+            self.homes[each] = Home(
+                images, channels, height, width, channels, step, from_.base, from_.offset, from_.narrow
+            )
 
     def order(self) -> None:
         """Puts each copy where its source is there: into a join when all its operands are, others behind what makes them."""
@@ -373,7 +376,7 @@ class Placement:
         for action in self.actions:
             if action.kind == "copy":
                 assert action.source is not None
-                copies.setdefault(self.origin(action.source), []).append(action)
+                copies.setdefault(self.origins[action.source], []).append(action)
         earlier = [key for key, (how, step, _) in self.made.items() if how == "forward" and step is None]
         actions: list[Action] = [copy for key in earlier for copy in copies.get(key, [])]
         for action in self.actions:

@@ -94,6 +94,7 @@ class Runner:
         self.dynamic = self.choosing()
         self.parameters = list({id(b): b for layer in source.layers for b in layer.blobs}.values())
         self.packed = Versions()  # of the parameters, that the plan works with
+        self.before: dict[Buffer, Numbers] = {}  # the values in the last forward, of those that have others by now
         # The net as it stands: what each layer reads and writes, and who writes a value.
         steps = plain(source, ()).steps
         self.reads = [step.reads for step in steps]
@@ -156,11 +157,11 @@ class Runner:
         while held := [name for name in self.left_out if self.source.blobs[name]._data.held]:
             self.wanted.update(dict.fromkeys(held))
             self.choose()
-        self.planned = True
+        packed = Versions(self.parameters, self)  # before they are packed: another thread may change them meanwhile
         with self.at_work:
             for part in self.parts:
                 self.prepare(part)
-        self.packed = Versions(self.parameters, self)
+        self.packed, self.planned = packed, True
 
     def prepare(self, part: Part) -> None:
         """Packs the weights of a part's plan, and makes its factors for the channels that the blobs have now."""
@@ -374,6 +375,7 @@ class Runner:
         self.want([*more, *(name for name in self.left_out if blobs[name]._data.held)])
         if self.changed() or not self.planned:
             self.make_plan()
+        self.before.clear()
         if not self.parts:
             return False
         self.ran_once = {}
@@ -532,9 +534,8 @@ class Runner:
 
     def as_it_was(self, buffer: Buffer) -> Buffer:
         """The values that a parameter's memory had in the last forward."""
-        if buffer.before is None:
-            return buffer
-        return Buffer.over(self.device, buffer.dtype, buffer.before.size, host=buffer.before)
+        before = self.before.get(buffer, buffer.before)
+        return buffer if before is None else Buffer.over(self.device, buffer.dtype, before.size, host=before)
 
     def compute(self, values: Mapping[str, Value], more: Collection[int] = ()) -> None:
         """Gives blobs what the last forward left out, by running layers, and `more` of them, on Blobs of their own.
@@ -592,9 +593,9 @@ class Runner:
             for blob, buffer in now:
                 blob._data = buffer
 
-    def before_change(self) -> None:
-        """A parameter has changed, and what it was is about to be forgotten."""
-        self.materialise()
+    def before_change(self, buffer: Buffer, before: Numbers) -> None:
+        """A parameter has changed; another thread may tell it, whose net shares it, while this net runs."""
+        self.before.setdefault(buffer, before)
 
     def materialise(self, but: Collection[str] = ()) -> None:
         """Gives the blobs that the last forward left out their values, but for some, which are about to get others."""
@@ -638,6 +639,7 @@ class Runner:
         self.ran = False
         self.stale.clear()
         self.computed.clear()
+        self.before.clear()
         self.users = {}
 
     def describe(self) -> list[Any]:

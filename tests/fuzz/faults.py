@@ -40,14 +40,14 @@ FAULTS = [
     # Versions of buffers
     Fault(
         "weights that are held are compared once", ARRAY,
-        "            if not self.held:\n                self.before = None\n            else:\n                self.remember()\n",
-        "            self.before = None\n", VIEWS,
+        "                if not self.held:\n                    self.before = None\n                else:\n                    self.remember()\n",
+        "                self.before = None\n", VIEWS,
     ),
-    Fault("weights that are held before there is a plan", ARRAY, "        if self.held:\n            self.remember()\n        return version", "        return version", VIEWS),
-    Fault("nets that share weights are not told", ARRAY, "                    user.before_change()\n", "                    pass\n", VIEWS),
+    Fault("weights that are held before there is a plan", ARRAY, "            if self.held:\n                self.remember()\n            return version", "            return version", VIEWS),
+    Fault("nets that share weights are not told", ARRAY, "                        user.before_change(self, before)\n", "                        pass\n", VIEWS),
     Fault("a lease that nobody holds any more", ARRAY, "self.lease[1] == self.version and self.lease[0]() is not None", "self.lease[1] == self.version", VIEWS),
     # What a script sees
-    Fault("blobs left out are of the weights of now", RUNNER, "        if buffer.before is None:\n", "        if True:\n", VIEWS),
+    Fault("blobs left out are of the weights of now", RUNNER, "        return buffer if before is None else Buffer", "        return buffer if True else Buffer", VIEWS),
     Fault(
         "blobs that are held are not followed", RUNNER,
         "self.want([*more, *(name for name in self.left_out if blobs[name]._data.held)])", "self.want(more)", VIEWS,

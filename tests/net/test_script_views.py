@@ -6,15 +6,20 @@ Each test is a short script that is run on two nets of the same weights; `tests/
 from __future__ import annotations
 
 import gc
+import os
+import signal
+import threading
 
 import numpy as np
 import pytest
 from plan_nets import HEADS, RESIDUAL, conv, data, layer, normal, relu
 
 from boxpresso import Net
+from boxpresso.device import Buffer
 from boxpresso.layers.core import REGISTRY, Layer
 from boxpresso.proto import parse_net
 from boxpresso.proto.errors import LayerError, ModelError
+from boxpresso.run.runner import Runner
 
 CHAIN = (
     data(1, 4, 12, 12) + conv("a", "data", 8) + layer("n", "BatchNorm", "a") + layer("s", "Scale", "n", text="scale_param { bias_term: true }")
@@ -137,6 +142,81 @@ def test_a_blob_that_is_asked_for_after_a_net_of_the_same_weights_ran_with_other
         return [net.blobs["a"].data, net.blobs["b"].data]
 
     agree(script)
+
+
+def test_a_net_whose_weights_another_net_changes_is_left_alone():
+    """The other one may run in another thread, while this one runs or does not."""
+    net, by_layers = pair(CHAIN)
+    other, seen = Net(parse_net(CHAIN), device="cpu", seed=4), []
+    other.share_with(net)
+
+    class Seen(type(net.layer_dict["a"])):
+        def forward(self, bottom, top):
+            seen.append(threading.get_ident())
+            super().forward(bottom, top)
+
+    net.layer_dict["a"].__class__ = Seen
+    for one in (net, other, by_layers):
+        one.forward(data=image(0, net))
+    wanted = [np.array(by_layers.blobs[name].data) for name in ("n", "b")]
+    for factor in (3, -2):  # of each change, and the next
+        other.params["a"][0].data[...] *= factor
+        thread = threading.Thread(target=other.forward)
+        thread.start()
+        thread.join()
+    assert seen == []
+    for name, array in zip(("n", "b"), wanted):
+        np.testing.assert_allclose(net.blobs[name].data, array, rtol=0, atol=1e-5)
+    assert set(seen) == {threading.get_ident()}
+    by_layers.params["a"][0].data[...] *= -6
+    for one in (net, by_layers):
+        one.forward()
+    np.testing.assert_allclose(net.blobs["n"].data, by_layers.blobs["n"].data, rtol=0, atol=1e-4)
+
+
+def test_weights_that_change_while_they_are_packed(monkeypatch):
+    """As by another thread."""
+    net, by_layers = pair(CHAIN)
+    held, prepare, x = net.params["s"][0].data, Runner.prepare, image(0, net)
+
+    def changed(runner, part):
+        prepare(runner, part)
+        held[...] = 0.25
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Runner, "prepare", changed)
+        net.forward(data=x)
+    by_layers.params["s"][0].data[...] = 0.25
+    np.testing.assert_allclose(net.forward()["p"], by_layers.forward(data=x)["p"], rtol=1e-5)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")  # from Python 3.12 on
+def test_weights_change_in_a_fork_that_began_while_another_thread_compared_some():
+    net, held, go_on = pair(CHAIN)[0], threading.Event(), threading.Event()
+    net.forward(data=image(0, net))
+
+    def compare():
+        with Buffer.comparing:
+            held.set()
+            go_on.wait(10)
+
+    thread = threading.Thread(target=compare)
+    thread.start()
+    held.wait(10)
+    child = os.fork()
+    if not child:
+        seen = np.inf
+        signal.alarm(10)
+        try:
+            for blob in net.params["ip"]:
+                blob.data[...] = 0.25
+            seen = np.ptp(net.forward()["p"])
+        finally:
+            os._exit(0 if seen < 1e-5 else 1)
+    go_on.set()
+    thread.join()
+    assert os.waitpid(child, 0)[1] == 0
 
 
 @pytest.mark.parametrize("held", [False, True])

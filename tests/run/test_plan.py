@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import sys
 from copy import copy
 from dataclasses import replace
 from types import SimpleNamespace
@@ -939,3 +940,21 @@ def test_constants_that_are_changed_in_place_are_made_again_with_the_rest(source
         tops = [net.forward(x=x)["p"], net.forward()["p"], net.forward()["p"]]
         for top, value in zip(tops, wanted):
             np.testing.assert_array_equal(top, value)
+
+
+@pytest.mark.parametrize("back", ["dim: 4 dim: 9 dim: 9", "dim: -1"])
+def test_more_views_of_views_than_python_calls_functions(back):
+    """Each a shape of the memory of the one before; in a Concat at last, of which the convolution makes a part."""
+    shapes = ["dim: 0 dim: 9 dim: 4 dim: -1", f"dim: 0 {back}"]
+    count = sys.getrecursionlimit() + 100
+    names = ["c", *(f"v{i}" for i in range(count))]
+    text = data(2, 3, 9, 9) + conv("c", "data", 4) + "".join(
+        layer(top, "Reshape", bottom, text=f"reshape_param {{ shape {{ {shapes[i % 2]} }} }}")
+        for i, (bottom, top) in enumerate(itertools.pairwise(names))
+    )  # fmt: skip
+    text += layer("j", "Concat", f"{names[-1]} {names[-1]}".split(), text="concat_param { axis: 0 }")
+    plain_net, net = nets(text)
+    x = RNG.standard_normal((2, 3, 9, 9))
+    tops = [one.forward(data=x, blobs=["v7"]) for one in (net, plain_net)]
+    for name, top in tops[1].items():
+        np.testing.assert_allclose(tops[0][name], top, rtol=0, atol=1e-5)
