@@ -380,6 +380,6 @@ CASES: list[Case] = [
          down=None),
     Case("ScaleRoute", "scale_route_param { low_scale: 50 high_scale: 200 }", "k 5, k 3 2", 2, down=None, listed="k"),
     Case("SegAccuracy", "", "n c h w, 0: n 1 h w", down=None, refused={"c": "none of the 0 classes"}),
-    Case("ParseEvaluate", "parse_evaluate_param { num_labels: 9 }", "n 1 h w, 0: n 1 h w", down=None),
+    Case("ParseEvaluate", "parse_evaluate_param { num_labels: 9 }", "0: n 1 h w, 0: n 1 h w", down=None),
     Case("SegmentationEvaluate", "", "n c h w, 0: n c h w", down=None, refused={"nchw": "needs an image"}),
 ]  # fmt: skip

@@ -22,23 +22,32 @@ KERNEL resize_forward(int n, const Real* bottom, Real* top, int rows, int column
   }
 }
 
-// n: planes; a block owns what it adds to
+// The first place of a line whose pixel below is `low` or a later one.
+DEVICE int first_above(int low, int size, int out) {
+  int at = max(int((long long)max(low, 0) * out / size) - 2, 0);
+  while (at < out && tap(at, size, out).low < low) ++at;
+  return at;
+}
+
+// What a place takes of a pixel.
+DEVICE Real share_of(const Tap& at, int pixel) { return at.low == pixel ? 1 - at.part : at.high == pixel ? at.part : Real(0); }
+
+// n: pixels of the bottom, each of which is in the places between those of its neighbours.
 KERNEL resize_backward(int n, const Real* top_diff, Real* bottom_diff, int rows, int columns, int height, int width) {
-  SUMS_IN_ANY_ORDER;
-  BLOCK_LOOP(p, n) {
-    Real* plane = bottom_diff + p * rows * columns;
-    THREAD_LOOP(i, rows * columns) plane[i] = 0;
-    BARRIER();
-    for (int i = 0; i < height; ++i) {
+  GRID_LOOP(pixel, n) {
+    const int plane = pixel / (rows * columns), row = pixel / columns % rows, column = pixel % columns;
+    const int first = first_above(column - 1, columns, width);
+    const Real* from = top_diff + plane * height * width;
+    Real sum = 0;
+    for (int i = first_above(row - 1, rows, height); i < height; ++i) {
       const Tap y = tap(i, rows, height);
-      THREAD_LOOP(j, width) {
+      if (y.low > row) break;
+      for (int j = first; j < width; ++j) {
         const Tap x = tap(j, columns, width);
-        const Real g = top_diff[(p * height + i) * width + j];
-        add(plane + y.low * columns + x.low, (1 - y.part) * (1 - x.part) * g);
-        if (x.high >= 0) add(plane + y.low * columns + x.high, (1 - y.part) * x.part * g);
-        if (y.high >= 0) add(plane + y.high * columns + x.low, y.part * (1 - x.part) * g);
-        if (x.high >= 0 && y.high >= 0) add(plane + y.high * columns + x.high, y.part * x.part * g);
+        if (x.low > column) break;
+        sum += share_of(y, row) * share_of(x, column) * from[i * width + j];
       }
     }
+    bottom_diff[pixel] = sum;
   }
 }

@@ -59,11 +59,11 @@ class Resize(Layer, type="Resize", param="resize_param", bottoms=1, tops=1, trai
         self.need(min(out) > 0, f"the height and width of the top must be at least 1, got {out}")
         self.need(min(size) > 0, f"needs pixels, got shape {bottom[0].shape}")
         top[0].reshape(images, channels, *out)
-        self.planes, self.sizes = images * channels, (*size, *out)
+        self.sizes = (*size, *out)
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.kernels.resize_forward(top[0].count, bottom[0].data, top[0].data, *self.sizes)
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         if propagate_down[0]:
-            self.kernels.resize_backward(self.planes, top[0].diff, bottom[0].diff, *self.sizes)
+            self.kernels.resize_backward(bottom[0].count, top[0].diff, bottom[0].diff, *self.sizes)
