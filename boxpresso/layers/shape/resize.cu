@@ -30,7 +30,7 @@ DEVICE int first_above(int low, int size, int out) {
 }
 
 // What a place takes of a pixel.
-DEVICE Real share_of(const Tap& at, int pixel) { return at.low == pixel ? 1 - at.part : at.high == pixel ? at.part : Real(0); }
+DEVICE Real weight_of(const Tap& at, int pixel) { return at.low == pixel ? 1 - at.part : at.high == pixel ? at.part : Real(0); }
 
 // n: pixels of the bottom, each of which is in the places between those of its neighbours.
 KERNEL resize_backward(int n, const Real* top_diff, Real* bottom_diff, int rows, int columns, int height, int width) {
@@ -45,7 +45,7 @@ KERNEL resize_backward(int n, const Real* top_diff, Real* bottom_diff, int rows,
       for (int j = first; j < width; ++j) {
         const Tap x = tap(j, columns, width);
         if (x.low > column) break;
-        sum += share_of(y, row) * share_of(x, column) * from[i * width + j];
+        sum += weight_of(y, row) * weight_of(x, column) * from[i * width + j];
       }
     }
     bottom_diff[pixel] = sum;
