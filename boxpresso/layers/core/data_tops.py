@@ -119,9 +119,7 @@ def generic(
         return Top((batch, *map(int, param.memory_data_param.dim)), "image")
     if kind == "boxdata" and index:
         side = ([*param.data_param.side, *[7] * index])[index - 1]
-        rows = Top(
-            (batch, 30, 5), "yolo"
-        )  # caffe-yolov2's BoxData, whose boxes are those that its layers with anchors read
+        rows = Top((batch, 30, 5), "yolo")  # caffe-yolov2's BoxData, for its layers with anchors
         return rows if readers & {"regionloss", "regionevaldetection"} else Top((batch, 7 * side * side), "cells")
     if "detectnettransformation" in readers and "label" in name:
         return Top((batch, 1, 1 + OBJECTS, 16), "detectnet labels")

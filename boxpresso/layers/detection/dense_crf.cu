@@ -10,10 +10,6 @@ KERNEL crf_cut(int n, const Real* blob, Real* part, int first, int rows, int col
   }
 }
 
-KERNEL crf_copy(int n, const Real* x, Real* y) {
-  GRID_LOOP(i, n) y[i] = x[i];
-}
-
 KERNEL crf_add(int n, const Real* x, const Real* norm, Real* sum, int points, Real weight) {
   GRID_LOOP(i, n) sum[i] += weight * norm[i % points] * x[i];
 }

@@ -7,8 +7,8 @@ import numpy as np
 from ...device import AnyArray, Blob, Kernels
 from ...device.functions import whole
 from ..core import Layer, Trait, softmax
-from .lattice import Lattice
 from .lattice import kernels as lattice_kernels
+from .lattice import lattice_of
 
 MOST_ITERATIONS = 1000
 
@@ -104,14 +104,6 @@ class DenseCRF(Layer, type="DenseCRF", param="dense_crf_param", bottoms=(2, 3), 
                 filters.append((weight, np.concatenate([places / near, picture.T / alike], 1)))
         return filters
 
-    def lattice(self, features: np.ndarray, channels: int) -> Lattice:
-        self.need(np.isfinite(features).all(), "bottom 2, the pictures, has values that are not finite")
-        try:
-            return Lattice(self.device, features, self.dtype, channels)
-        except OverflowError as error:
-            self.need(False, f"a deviation is too small for this picture: {error}")
-            raise
-
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         images, channels, height, width = bottom[0].shape
         if not top[0].count:
@@ -132,12 +124,11 @@ class DenseCRF(Layer, type="DenseCRF", param="dense_crf_param", bottoms=(2, 3), 
         size, first = channels * points, image * plane
         filters = []
         for weight, features in self.features(rows, columns, picture) if points else ():
-            lattice = self.lattice(features, channels)
-            filters.append((weight, lattice, lattice.norm()))
+            filters.append((weight, *lattice_of(self, features, channels, "bottom 2, the pictures,", "a deviation")))
         self.kernels.crf_cut(size, scores, self.unary, first, *sizes[1:])
         softmax.forward(self.device, self.unary, self.soft, 1, channels, points)
         for _ in range(self.param.dense_crf_param.max_iter if points else 0):
-            self.kernels.crf_copy(size, self.unary, self.sum)
+            self.sum[...] = self.unary
             for weight, lattice, norm in filters:
                 lattice.filter(self.soft, self.mean, channels)
                 self.kernels.crf_add(size, self.mean, norm, self.sum, points, weight)

@@ -80,7 +80,11 @@ class DomainTransform(
             f"bottom 2 must have a height and a width for each of {images} images, got {count} numbers",
         )
         top[0].reshape(*shape)
-        self.weight, self.weight_diff = (self.device.empty((max(1, height * width),), self.dtype) for _ in range(2))
+        self.scratch("weight", (height * width,))
+        self.scratch("weight_diff", (height * width,), backward=True)
+        self.scratch("steps", (4 * self.p.num_iter, *shape[1:]), backward=True)  # of each pass
+        for name in ("again", "diff"):
+            self.scratch(name, shape, backward=True)
 
     def images(self, bottom: list[Blob]) -> Iterator[tuple[int, int, int, list[tuple[int, int, int, int, int]]]]:
         """Of each image where it begins in bottom 0 and in bottom 1, its channels, and its passes: how many lines, from one
@@ -98,7 +102,7 @@ class DomainTransform(
         p = self.p
         sigma = p.spatial_sigma * sqrt(3) * 2.0 ** (p.num_iter - iteration - 1) / sqrt(4.0**p.num_iter - 1)
         scale, by = -sqrt(2) / sigma, p.spatial_sigma / p.range_sigma
-        self.kernels.edge_weights(height * width, edges, self.weight, first, scale, by, p.min_weight)
+        self.kernels.edge_weights(height * width, edges, self.room("weight"), first, scale, by, p.min_weight)
         return float(scale * by)
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
@@ -109,7 +113,14 @@ class DomainTransform(
                 self.weigh(bottom[1].data, first_edge, i, *plane)
                 for lines, *line in passes:
                     self.kernels.filter_lines(
-                        channels * lines, top[0].data, self.weight, None, first, plane[0] * plane[1], lines, *line
+                        channels * lines,
+                        top[0].data,
+                        self.room("weight"),
+                        None,
+                        first,
+                        plane[0] * plane[1],
+                        lines,
+                        *line,
                     )
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
@@ -118,8 +129,8 @@ class DomainTransform(
             return
         _, channels, *plane = bottom[0].shape
         area, size = plane[0] * plane[1], channels * plane[0] * plane[1]
-        steps = [self.device.empty((max(1, size),), self.dtype) for _ in range(4 * self.p.num_iter)]
-        again, diff = (self.device.empty(bottom[0].shape, self.dtype) for _ in range(2))
+        weight, weight_diff, again, diff = (self.room(name) for name in ("weight", "weight_diff", "again", "diff"))
+        steps = [self.device.part(self.room("steps"), i * size, (size,)) for i in range(4 * self.p.num_iter)]
         again[...], diff[...] = bottom[0].data, top[0].diff
         if propagate_down[1]:
             bottom[1].diff.fill(0)
@@ -127,16 +138,14 @@ class DomainTransform(
             for i in range(self.p.num_iter):
                 self.weigh(bottom[1].data, first_edge, i, *plane)
                 for (lines, *line), step in zip(passes, steps[4 * i :]):
-                    self.kernels.filter_lines(channels * lines, again, self.weight, step, first, area, lines, *line)
+                    self.kernels.filter_lines(channels * lines, again, weight, step, first, area, lines, *line)
             for i in reversed(range(self.p.num_iter)):
                 by = self.weigh(bottom[1].data, first_edge, i, *plane)
-                self.weight_diff.fill(0)
+                weight_diff.fill(0)
                 for (lines, *line), step in zip(reversed(passes), reversed(steps[4 * i : 4 * i + 4])):
-                    self.kernels.filter_lines_diff(
-                        lines, diff, self.weight, step, self.weight_diff, first, channels, area, *line
-                    )
+                    self.kernels.filter_lines_diff(lines, diff, weight, step, weight_diff, first, channels, area, *line)
                 if propagate_down[1]:
-                    self.kernels.edge_diffs(area, self.weight, self.weight_diff, bottom[1].diff, first_edge, by)
+                    self.kernels.edge_diffs(area, weight, weight_diff, bottom[1].diff, first_edge, by)
         if propagate_down[0]:
             bottom[0].diff[...] = diff
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...device import AnyArray, Device, Kernels
+from ..core import Layer
 
 kernels = Kernels(Path(__file__).with_name("lattice.cu"))
 Numpy = np.ndarray[Any, Any]
@@ -74,6 +75,16 @@ class Lattice:
         self.filter(norm, norm, 1)
         kernels.on(self.device).inverse(self.points, norm)
         return norm
+
+
+def lattice_of(layer: Layer, features: Numpy, channels: int, bottom: str, deviations: str) -> tuple[Lattice, AnyArray]:
+    """The lattice of a layer's features, and its norm. Raises LayerError by the names of the bottom and of the deviations."""
+    layer.need(np.isfinite(features).all(), f"{bottom} has values that are not finite")
+    try:
+        made = Lattice(layer.device, features, layer.dtype, channels)
+    except OverflowError as error:
+        layer.need(False, f"{deviations} is too small for this picture: {error}")
+    return made, made.norm()
 
 
 def simplices(features: Numpy) -> tuple[Numpy, Numpy]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...device import AnyArray, Blob, Kernels, blas
 from ..core import Layer, Trait, softmax
-from .lattice import Lattice
+from .lattice import Lattice, lattice_of
 from .lattice import kernels as lattice_kernels
 
 MOST_ITERATIONS = 1000
@@ -107,12 +107,8 @@ class MultiStageMeanfield(
 
     def lattice(self, features: np.ndarray) -> tuple[Lattice, AnyArray]:
         """The lattice of features, and 1 / what it makes of ones."""
-        self.need(np.isfinite(features).all(), "bottom 2, the picture, has values that are not finite")
-        try:
-            made = Lattice(self.device, features, self.dtype, self.channels)
-        except OverflowError as error:
-            self.need(False, f"theta_alpha, theta_beta or theta_gamma is too small for this picture: {error}")
-        return made, made.norm()
+        deviations = "theta_alpha, theta_beta or theta_gamma"
+        return lattice_of(self, features, self.channels, "bottom 2, the picture,", deviations)
 
     def lattices(self, picture: np.ndarray) -> tuple[Lattice, AnyArray, Lattice, AnyArray]:
         """Of one image (3, points): the lattice of near pixels and the one of alike pixels, with their norms."""

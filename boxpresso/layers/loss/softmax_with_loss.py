@@ -240,8 +240,8 @@ class MultiSoftmaxWithLoss(
             self.need(not p.HasField(name), f"loss_param: {name} is of another layer of this name; remove it")
         self.need(
             not self.param.HasField("mult_softmax_loss_param"),
-            "mult_softmax_loss_param is of an older layer of this name, whose labels begin with 1; count them from 0 and "
-            "multiply loss_weight in its place",
+            "mult_softmax_loss_param is of an older layer, whose labels begin with 1, as MultiSoftmaxLoss has them; multiply "
+            "loss_weight in its place",
         )
         axis = self.param.softmax_param.axis
         self.need(axis == 1, f"softmax_param: takes axis 1 alone, got {axis}")

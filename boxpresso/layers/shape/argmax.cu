@@ -24,26 +24,15 @@ KERNEL argmax(int n, const Real* bottom, Real* top, int length, int inner, int k
   }
 }
 
-DEVICE int first_of_largest(const Real* x, int channels, int plane) {
-  int best = 0;
-  for (int c = 1; c < channels; ++c)
-    if (x[c * plane] > x[best * plane]) best = c;
-  return best;
-}
-
-KERNEL likeliest_place(int n, const Real* bottom, Real* places, int channels, int plane) {
-  GRID_LOOP(i, n) {
-    const int image = i / plane, at = i - image * plane;
-    places[i] = Real(first_of_largest(bottom + image * channels * plane + at, channels, plane));
-  }
-}
-
+// Places, and where there is room for them values.
 KERNEL likeliest(int n, const Real* bottom, Real* places, Real* values, int channels, int plane) {
   GRID_LOOP(i, n) {
     const int image = i / plane, at = i - image * plane;
     const Real* x = bottom + image * channels * plane + at;
-    const int best = first_of_largest(x, channels, plane);
+    int best = 0;
+    for (int c = 1; c < channels; ++c)
+      if (x[c * plane] > x[best * plane]) best = c;
     places[i] = Real(best);
-    values[i] = x[best * plane];
+    if (values) values[i] = x[best * plane];
   }
 }

@@ -125,8 +125,5 @@ class ParseOutput(Layer, type="ParseOutput", bottoms=1, tops=(1, 2), traits=Trai
             blob.reshape(images, 1, *size)
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
-        x, places = bottom[0].data, top[0].data
-        if len(top) > 1:
-            self.kernels.likeliest(top[0].count, x, places, top[1].data, self.channels, self.plane)
-        else:
-            self.kernels.likeliest_place(top[0].count, x, places, self.channels, self.plane)
+        values = top[1].data if len(top) > 1 else None
+        self.kernels.likeliest(top[0].count, bottom[0].data, top[0].data, values, self.channels, self.plane)
