@@ -6,7 +6,10 @@ scikit-image is not needed; see `resize_image` for which of its versions the res
 
 from __future__ import annotations
 
+import functools
+import importlib
 import os
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import IO, Any, Union
 
@@ -21,6 +24,33 @@ Sizes = Union[Sequence[int], Numpy]  # height and width
 GREY = np.array([0.2125, 0.7154, 0.0721])  # of red, green and blue: scikit-image's rgb2gray
 
 # Messages and arrays
+
+
+class UnreadableImage(BoxpressoError, OSError):
+    """A file that cannot be read or is not an image: OSError, as in pycaffe, whose libraries raise it."""
+
+
+def __getattr__(name: str) -> Any:
+    """What pycaffe's io imports, and scripts take from it: skimage, its `resize`, which does not smooth, and scipy's `zoom`."""
+    if name not in ("skimage", "resize", "zoom"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        if name == "zoom":
+            return importlib.import_module("scipy.ndimage").zoom
+        importlib.import_module("skimage.io")
+        transform = importlib.import_module("skimage.transform")
+    except ImportError as error:
+        raise AttributeError(f"caffe.io.{name} needs {error.name}, which is not installed: {error}") from None
+    if name == "skimage":
+        return sys.modules["skimage"]
+
+    @functools.wraps(transform.resize)
+    def resize(
+        image: Any, output_shape: Any, order: int = 1, mode: str = "constant", *args: Any, **options: Any
+    ) -> Any:
+        return transform.resize(image, output_shape, order, mode, *args, **{"anti_aliasing": False, **options})
+
+    return resize
 
 
 def blobproto_to_array(blob: Any, return_diff: bool = False) -> Numpy:
@@ -230,8 +260,8 @@ def load_image(filename: str | os.PathLike[str] | IO[bytes], color: bool = True)
 
     Raises
     ------
-    BoxpressoError
-        For a file that cannot be read or is not an image.
+    UnreadableImage
+        For a file that cannot be read or is not an image; it is a BoxpressoError and an OSError.
     """
     name = "of an open file" if hasattr(filename, "read") else os.fspath(filename)
     try:
@@ -243,7 +273,7 @@ def load_image(filename: str | os.PathLike[str] | IO[bytes], color: bool = True)
             image = np.asarray(opened)
     except Exception as error:  # Pillow's are many, for damaged files
         reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
-        raise BoxpressoError(f"cannot read the image {name}: {reason}") from None
+        raise UnreadableImage(f"cannot read the image {name}: {reason}") from None
     scaled = image.astype(float) / (65535 if deep else 255)
     if color:
         scaled = np.repeat(scaled[:, :, None], 3, 2) if scaled.ndim == 2 else scaled

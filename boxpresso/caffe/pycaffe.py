@@ -25,6 +25,14 @@ PHASES = ("TRAIN", "TEST")
 Arrays = dict[str, AnyArray]
 
 
+def __getattr__(name: str) -> Any:
+    """pycaffe's module has the names of the compiled one, too: `caffe.pycaffe.SGDSolver`."""
+    compiled = importlib.import_module("._caffe", __package__)
+    if name in compiled.__all__:
+        return getattr(compiled, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
 class MissingFile(ModelError, RuntimeError):
     """A file that cannot be opened: RuntimeError, as in pycaffe."""
 

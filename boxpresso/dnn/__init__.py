@@ -57,10 +57,11 @@ from .constants import (
     SoftNMSMethod_SOFTNMS_GAUSSIAN,
     SoftNMSMethod_SOFTNMS_LINEAR,
 )
-from .models import ClassificationModel, DetectionModel, Model
+from .models import ClassificationModel, DetectionModel, KeypointsModel, Model, SegmentationModel
 from .net import LayerInfo, Net, getAvailableTargets, readNet, readNetFromCaffe
 from .registered import registerLayer, unregisterLayer
 from .restoring import restore
+from .shrinking import shrinkCaffeModel
 
 __all__ = [
     "CV_8U",
@@ -100,12 +101,14 @@ __all__ = [
     "ClassificationModel",
     "DetectionModel",
     "Image2BlobParams",
+    "KeypointsModel",
     "LayerInfo",
     "Model",
     "NMSBoxes",
     "NMSBoxesBatched",
     "NMSBoxesRotated",
     "Net",
+    "SegmentationModel",
     "SoftNMSMethod_SOFTNMS_GAUSSIAN",
     "SoftNMSMethod_SOFTNMS_LINEAR",
     "blobFromImage",
@@ -118,6 +121,7 @@ __all__ = [
     "readNetFromCaffe",
     "registerLayer",
     "restore",
+    "shrinkCaffeModel",
     "softNMSBoxes",
     "unregisterLayer",
 ]

@@ -18,12 +18,14 @@ from .constants import (
     DNN_PMODE_LETTERBOX,
     DNN_PMODE_NULL,
 )
+from .errors import opencv_errors
 
 Numpy = np.ndarray[Any, Any]
 Scalar = Union[float, Sequence[float]]
 UNIT = np.float32(2048)  # weights of the bilinear interpolation of bytes are whole numbers of this
 
 
+@opencv_errors
 def blobFromImage(
     image: Numpy,
     scalefactor: Scalar = 1.0,
@@ -74,6 +76,7 @@ def blobFromImage(
     return blobFromImages([image], scalefactor, size, mean, swapRB, crop, ddepth)
 
 
+@opencv_errors
 def blobFromImages(
     images: Sequence[Numpy],
     scalefactor: Scalar = 1.0,
@@ -94,6 +97,7 @@ def blobFromImages(
 SCALARS = ("scalefactor", "mean", "borderValue")
 
 
+@opencv_errors
 @dataclass
 class Image2BlobParams:
     """The parameters of blobFromImageWithParams, in OpenCV's order.
@@ -159,11 +163,13 @@ class Image2BlobParams:
         return np.asarray(np.trunc(np.concatenate([places, sides], 1)), np.int32)
 
 
+@opencv_errors
 def blobFromImageWithParams(image: Numpy, param: Image2BlobParams | None = None) -> Numpy:
     """`blobFromImage` with the choice of a layout, and of letterboxes."""
     return blobFromImagesWithParams([image], param)
 
 
+@opencv_errors
 def blobFromImagesWithParams(images: Sequence[Numpy], param: Image2BlobParams | None = None) -> Numpy:
     """`blobFromImages` with the choice of a layout, and of letterboxes.
 
@@ -287,6 +293,7 @@ def whole(weights: Numpy) -> Numpy:
     return np.asarray(np.rint(weights * UNIT), np.int32)
 
 
+@opencv_errors
 def imagesFromBlob(blob_: Numpy) -> tuple[Numpy, ...]:
     """The images (H, W, C), of one channel (H, W), of a blob (N, C, H, W).
 

@@ -10,6 +10,7 @@ import numpy as np
 from ..data.polygons import clipped, polygon_area
 from ..proto.errors import BoxpressoError
 from .constants import SOFT_NMSMETHOD_SOFTNMS_GAUSSIAN, SOFT_NMSMETHOD_SOFTNMS_LINEAR
+from .errors import opencv_errors
 
 Numpy = np.ndarray[Any, Any]
 Boxes = Union[Numpy, Sequence[Sequence[float]]]
@@ -17,6 +18,7 @@ Kept = Union[Numpy, tuple[()]]  # int32 (N,); () if there are none, as OpenCV
 Overlap = Callable[[int, Any], Numpy]  # of one box with others, by their indices
 
 
+@opencv_errors
 def NMSBoxes(
     bboxes: Boxes,
     scores: Sequence[float] | Numpy,
@@ -65,6 +67,7 @@ def NMSBoxes(
     return kept(suppress(values, score_threshold, nms_threshold, eta, top_k, over(boxes)))
 
 
+@opencv_errors
 def NMSBoxesBatched(
     bboxes: Boxes,
     scores: Sequence[float] | Numpy,
@@ -86,6 +89,7 @@ def NMSBoxesBatched(
     return kept(suppress(values, score_threshold, nms_threshold, eta, top_k, over(apart)))
 
 
+@opencv_errors
 def NMSBoxesRotated(
     bboxes: Sequence[Any],
     scores: Sequence[float] | Numpy,
@@ -117,6 +121,7 @@ def NMSBoxesRotated(
     return kept(suppress(values, score_threshold, nms_threshold, eta, top_k, overlaps))
 
 
+@opencv_errors
 def softNMSBoxes(
     bboxes: Boxes,
     scores: Sequence[float] | Numpy,

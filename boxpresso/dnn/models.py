@@ -9,12 +9,14 @@ import numpy as np
 
 from ..proto.errors import BoxpressoError
 from .blobs import Scalar, blobFromImage
+from .errors import opencv_errors
 from .net import ModelFile, Net, readNet
 
 Numpy = np.ndarray[Any, Any]
 FAR = float(2**31)  # pixels; a box that is not finite, or further out, counts as there
 
 
+@opencv_errors
 class Model:
     """A net and how images become its input.
 
@@ -99,8 +101,22 @@ class Model:
         return outputs
 
 
+@opencv_errors
 class ClassificationModel(Model):
     """A net that classifies images."""
+
+    def __init__(self, model: ModelFile | Net, config: ModelFile = "") -> None:
+        super().__init__(model, config)
+        self._softmax = False
+
+    def setEnableSoftmaxPostProcessing(self, enable: bool) -> ClassificationModel:
+        """Sets whether `classify` takes the softmax of all scores, for a net that ends before its Softmax."""
+        self._softmax = bool(enable)
+        return self
+
+    def getEnableSoftmaxPostProcessing(self) -> bool:
+        """What setEnableSoftmaxPostProcessing was told; False at first."""
+        return self._softmax
 
     def classify(self, frame: Numpy) -> tuple[int, float]:
         """The class of the highest score, and the score."""
@@ -108,10 +124,104 @@ class ClassificationModel(Model):
         if not outputs or not outputs[0].size:
             raise BoxpressoError("classify: the net gives no scores")
         scores = outputs[0].ravel()
+        if self._softmax:
+            powers = np.exp(scores - scores.max())
+            scores = powers / powers.sum()
         label = int(scores.argmax())
         return label, float(scores[label])
 
 
+@opencv_errors
+class SegmentationModel(Model):
+    """A net whose first output has a map of scores for each class.
+
+    Examples
+    --------
+    >>> from .net import readNetFromCaffe
+    >>> text = b'''input: "x" input_shape { dim: 1 dim: 3 dim: 1 dim: 2 }
+    ...     layer { name: "s" type: "Power" bottom: "x" top: "s" }'''
+    >>> SegmentationModel(readNetFromCaffe(text)).segment(np.array([[[9, 7, 8], [1, 2, 3]]], np.uint8))
+    array([[0, 2]], dtype=uint8)
+    """
+
+    def segment(self, frame: Numpy, mask: Numpy | None = None) -> Numpy:
+        """The class of the highest score at each place of the net's map, the first of equal ones: uint8 (height, width).
+
+        Parameters
+        ----------
+        frame
+            The image.
+        mask
+            An array to write the classes to, if it is uint8 and of the map's size.
+
+        Raises
+        ------
+        BoxpressoError
+            For a net whose first output is no map of a batch, (N, C, H, W).
+        """
+        outputs = self.predict(frame)
+        if not outputs or outputs[0].ndim != 4:
+            shape = outputs[0].shape if outputs else ()
+            raise BoxpressoError(
+                f"segment: the first output has the shape {shape}; it must be (1, classes, height, width)"
+            )
+        classes = outputs[0][0].argmax(0).astype(np.uint8)
+        if mask is None or mask.dtype != np.uint8 or mask.shape != classes.shape:
+            return classes
+        mask[...] = classes
+        return mask
+
+
+@opencv_errors
+class KeypointsModel(Model):
+    """A net that gives key points, as a map for each and a last one of the background, or as numbers.
+
+    Examples
+    --------
+    >>> from .net import readNetFromCaffe
+    >>> text = b'''input: "x" input_shape { dim: 1 dim: 3 dim: 2 dim: 2 }
+    ...     layer { name: "s" type: "Power" bottom: "x" top: "s" }'''
+    >>> model = KeypointsModel(readNetFromCaffe(text)).setInputScale(1 / 255)
+    >>> model.estimate(np.array([[[0, 9, 0], [0, 9, 0]], [[200, 9, 0], [0, 9, 0]]], np.uint8).repeat(3, 1))
+    array([[ 0.,  1.],
+           [-1., -1.]], dtype=float32)
+    """
+
+    def estimate(self, frame: Numpy, thresh: float = 0.5) -> Numpy | tuple[()]:
+        """The place of each key point, x and y in pixels of the image, float32 (N, 2); () for none.
+
+        Of maps, (1, N + 1, H, W), the last one, the background's, is left out; a point is where its map is highest, the first
+        of equal places in the order of rows, and (-1, -1) where that is not above `thresh`. An output (1, N, 2) holds the points
+        themselves, and `thresh` has no effect.
+
+        Raises
+        ------
+        BoxpressoError
+            For a net with several outputs (setOutputNames chooses one), and for an output of another shape.
+        """
+        outputs = self.predict(frame)
+        if len(outputs) != 1:
+            raise BoxpressoError(
+                f"estimate: the net has {len(outputs)} outputs, {list(self._names)}; setOutputNames chooses the points"
+            )
+        output = outputs[0]
+        if output.ndim == 3 and output.shape[2] >= 2:
+            points = np.array(output[0, :, :2], np.float32)
+        elif output.ndim == 4:
+            height, width = output.shape[2:]
+            maps = output[0, :-1].reshape(-1, height * width)
+            at = maps.argmax(1)
+            factors = np.array([frame.shape[1], frame.shape[0]], np.float32) / np.array([width, height], np.float32)
+            points = np.stack([at % width, at // width], 1).astype(np.float32) * factors
+            points[~(maps.max(1) > thresh)] = -1
+        else:
+            raise BoxpressoError(
+                f"estimate: the output has the shape {output.shape}; it must be (1, N + 1, height, width) or (1, N, 2)"
+            )
+        return points if len(points) else ()
+
+
+@opencv_errors
 class DetectionModel(Model):
     """A net that ends with a DetectionOutput.
 

@@ -34,7 +34,9 @@ from .constants import (
     DNN_TARGET_OPENCL,
     DNN_TARGET_OPENCL_FP16,
 )
+from .errors import opencv_errors
 from .registered import registered_for, type_of, with_registered
+from .shapes import Shape, shapes_of_inputs, size, with_inputs
 
 Numpy = np.ndarray[Any, Any]
 Buffer = Union[bytes, bytearray, memoryview, Numpy]
@@ -45,6 +47,7 @@ INPUT, INPUT_TYPE = "_input", "__NetInputLayer__"  # what OpenCV calls all input
 KEPT = 2**14  # rows of an image that are kept free without asking whether there can be as many detections
 
 
+@opencv_errors
 def readNetFromCaffe(prototxt: ModelFile, caffeModel: ModelFile | None = None) -> Net:
     """A Caffe model.
 
@@ -75,6 +78,7 @@ def readNetFromCaffe(prototxt: ModelFile, caffeModel: ModelFile | None = None) -
     return Net(model, weights)
 
 
+@opencv_errors
 def readNet(model: ModelFile, config: ModelFile | None = None, framework: str = "") -> Net:
     """`readNetFromCaffe` with the two files in any order, as cv2.dnn.readNet tells them apart by their names.
 
@@ -91,6 +95,7 @@ def readNet(model: ModelFile, config: ModelFile | None = None, framework: str = 
     return readNetFromCaffe(model, config) if swapped else readNetFromCaffe(config, model)
 
 
+@opencv_errors
 def getAvailableTargets(be: int) -> Numpy | tuple[()]:
     """The targets that a backend has on this machine: int32 (N,), or () for none, as OpenCV.
 
@@ -176,6 +181,7 @@ class LayerInfo:
         return f"LayerInfo({self.name!r}, {self.type!r}, {len(self._blobs)} blobs)"
 
 
+@opencv_errors
 class Net:
     """A net with the methods of cv2.dnn.Net; `readNetFromCaffe` makes it.
 
@@ -194,6 +200,7 @@ class Net:
     def __init__(self, model: NetParameter | None = None, weights: Weights | None = None) -> None:
         self._model, self._weights, self._device = model, weights, "cpu"
         self._inputs: dict[str, Numpy] = {}
+        self._labels: list[str] = []  # of setInputsNames
         self._ids: dict[str, int] = {}
         self._known: dict[str, tuple[str, list[str]]] = {}  # by such a name: the layer, and its tops
         self._missing: list[str] = []
@@ -306,8 +313,10 @@ class Net:
         inputs = self.net.inputs
         if not inputs:
             raise BoxpressoError("setInput: the net has no inputs; its data come from a layer of the prototxt")
-        if name and name not in inputs:
-            raise BoxpressoError(f'setInput: Requested blob "{name}" not found{nearest(name, inputs)}')
+        labels = self._labels or inputs
+        place = labels.index(name) if name in labels else 0
+        if (name and name not in labels) or place >= len(inputs):
+            raise BoxpressoError(f'setInput: Requested blob "{name}" not found{nearest(name, labels[: len(inputs)])}')
         array = np.asarray(blob)
         if array.dtype not in (np.float32, np.uint8, np.float64):
             raise BoxpressoError(f"setInput takes float32 or uint8, got {array.dtype}")
@@ -322,7 +331,11 @@ class Net:
                 )
             each = np.pad(means, (0, 4 - means.size))[:channels]
             values -= each.reshape(1, -1, *(1,) * (values.ndim - 2)) if values.ndim > 1 else each
-        self._inputs[name or inputs[0]] = values * np.float32(scalefactor)
+        self._inputs[inputs[place]] = values * np.float32(scalefactor)
+
+    def setInputsNames(self, inputBlobNames: Sequence[str]) -> None:
+        """Gives the inputs other names, in their order, by which setInput finds them; those of the prototxt hold no more."""
+        self._labels = list(inputBlobNames)
 
     def forward(self, outputName: str | Sequence[str] = "", *unused: Any) -> Any:
         """Runs the net.
@@ -404,13 +417,16 @@ class Net:
         rows = detections.reshape(-1, 7)
         rows = rows[(rows[:, 0] >= 0) & (rows[:, 1] >= 0)]  # Caffe's row of -1 says that there are none
         rows = rows[np.lexsort((-rows[:, 2], rows[:, 0]))]
+        result = np.zeros((1, 1, max(self._most(name), len(rows)), 7), np.float32)
+        result[0, 0, : len(rows)] = rows
+        return result
+
+    def _most(self, name: str) -> int:
+        """How many rows a DetectionOutput gives for a batch."""
         first, second, *_ = (self.net.blobs[bottom] for bottom in self.net.bottom_names[name])
         keep = self._layer(name).param.detection_output_param.keep_top_k
         keep = min(keep, max(KEPT, second.count // max(1, first.shape[0])))  # no more than there are scores
-        count = max(keep * first.shape[0], len(rows), 1)
-        result = np.zeros((1, 1, count, 7), np.float32)
-        result[0, 0, : len(rows)] = rows
-        return result
+        return max(keep * first.shape[0], 1)
 
     def getPerfProfile(self) -> tuple[int, Numpy]:
         """The time of a pass and that of each layer, in nanoseconds (ticks of 1e9 a second), from a pass that it runs."""
@@ -541,6 +557,68 @@ class Net:
             read |= {(owner[bottom], bottom) for bottom in net.bottom_names[layer.name] if bottom in owner}
             owner.update(dict.fromkeys(net.top_names[layer.name], layer.name))
         return tuple(name for name, (layer, tops) in self._known.items() if not read & {(layer, top) for top in tops})
+
+    def getLayersShapes(
+        self, netInputShapes: Any
+    ) -> tuple[Numpy, tuple[tuple[Numpy, ...], ...], tuple[tuple[Numpy, ...], ...]]:
+        """What each layer would read and make for inputs of other shapes; nothing runs, and the net keeps its own.
+
+        Parameters
+        ----------
+        netInputShapes
+            The shape of the input, or a list of one for each.
+
+        Returns
+        -------
+        tuple
+            The numbers of the layers, from 0, which stands for all inputs, int32 (N,); and for each the shapes of its bottoms
+            and those of its tops, int32 arrays.
+
+        Raises
+        ------
+        BoxpressoError
+            For another number of shapes, and for shapes that a layer refuses.
+        """
+        rows = self._shapes("getLayersShapes", netInputShapes)
+        ins, outs = (tuple(tuple(np.array(shape, np.int32) for shape in row[i]) for row in rows) for i in (0, 1))
+        return np.arange(len(rows), dtype=np.int32), ins, outs
+
+    def getMemoryConsumption(self, *layer_and_shapes: Any) -> tuple[int, int]:
+        """The bytes of the weights and of the tops in float32, of the net or of one layer; what works in place counts again.
+
+        Parameters
+        ----------
+        layer_and_shapes
+            netInputShape, one shape; or the number of a layer and the shapes that getLayersShapes takes.
+
+        Raises
+        ------
+        BoxpressoError
+            For a layer that the net lacks; for shapes as getLayersShapes.
+        """
+        rows = self._shapes("getMemoryConsumption", layer_and_shapes[-1])
+        numbers = range(len(rows)) if len(layer_and_shapes) == 1 else [int(layer_and_shapes[0])]
+        if not all(0 <= number < len(rows) for number in numbers):
+            raise BoxpressoError(
+                f"getMemoryConsumption: the net has no layer {numbers[0]}; numbers are 0 to {len(rows) - 1}"
+            )
+        layers = [self._layer(name) for number in numbers if number for name in [list(self._ids)[number - 1]]]
+        return size([blob.shape for each in layers for blob in each.blobs]), size(
+            [s for n in numbers for s in rows[n][1]]
+        )
+
+    def _shapes(self, method: str, given: Any) -> list[tuple[list[Shape], list[Shape]]]:
+        """For the inputs and each layer the shapes of what it reads and what it makes."""
+        net = self.net
+        shapes = shapes_of_inputs(method, given, net.inputs)
+        with with_inputs(net, shapes):
+            rows = [(shapes, shapes)]
+            for name, (layer, tops) in self._known.items():
+                outs = [tuple(net.blobs[top].shape) for top in tops]
+                if self._layer(name).type == "DetectionOutput":
+                    outs[0] = (1, 1, self._most(name), 7)
+                rows.append(([tuple(net.blobs[bottom].shape) for bottom in net.bottom_names[layer]], outs))
+        return rows
 
     def dump(self) -> str:
         """The prototxt of the net that runs."""

@@ -7,12 +7,15 @@ from types import ModuleType
 from typing import Any
 
 from ..proto.errors import BoxpressoError
+from .errors import raise_as
 
 APART = (
     "registerLayer",
     "unregisterLayer",
     "DetectionModel",
     "ClassificationModel",
+    "KeypointsModel",
+    "SegmentationModel",
     "Model",
     "Net",
     "Image2BlobParams",
@@ -26,7 +29,8 @@ def restore() -> None:
         from boxpresso import dnn; dnn.restore()
 
     `cv2.dnn.NAME` and, of classes and registerLayer, OpenCV's other spelling `cv2.dnn_NAME` are this module's; names that it
-    lacks, such as readNetFromONNX, stay OpenCV's. A net of `readNet` is this module's where the files are Caffe's.
+    lacks, such as readNetFromONNX, stay OpenCV's. A net of `readNet` is this module's where the files are Caffe's. Its errors
+    are cv2.error, too.
 
     Raises
     ------
@@ -49,6 +53,7 @@ def put_into(cv2: Any, ours: ModuleType) -> None:
     merged.__dict__.update({name: getattr(ours, name) for name in ours.__all__})
     merged.__dict__.update(_before_boxpresso=old, readNet=either(old, ours))
     cv2.dnn = merged
+    raise_as(getattr(cv2, "error", None))
     for name in APART:
         setattr(cv2, f"dnn_{name}", getattr(ours, name))
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from types import ModuleType
+
 import numpy as np
 import pytest
 from google.protobuf import text_format
@@ -193,3 +196,41 @@ def test_an_image_of_an_open_file(tmp_path):
     Image.fromarray(pixels).save(tmp_path / "a.png")
     with open(tmp_path / "a.png", "rb") as file:
         np.testing.assert_array_equal(caffe.io.load_image(file), caffe.io.load_image(str(tmp_path / "a.png")))
+
+
+def test_an_image_that_cannot_be_read_is_an_oserror(tmp_path):
+    (tmp_path / "damaged.jpg").write_bytes(b"\xff\xd8 no more")
+    for name in ("missing.jpg", "damaged.jpg"):
+        with pytest.raises(OSError, match=f"cannot read the image .*{name}") as caught:
+            io.load_image(tmp_path / name)
+        assert isinstance(caught.value, BoxpressoError)
+
+
+def test_names_of_libraries_that_pycaffes_modules_have(monkeypatch):
+    """`caffe.io.resize` is scikit-image's as it was then: it does not smooth, and is 0 beyond the edge."""
+    calls = []
+
+    def resize(
+        image, output_shape, order=None, mode="reflect", cval=0, clip=True, preserve_range=False, anti_aliasing=None
+    ):
+        """Of scikit-image 0.25."""
+        calls.append((output_shape, order, mode, anti_aliasing))
+
+    skimage, transform = ModuleType("skimage"), ModuleType("skimage.transform")
+    skimage.transform, transform.resize = transform, resize
+    for name, module in (
+        ("skimage", skimage),
+        ("skimage.transform", transform),
+        ("skimage.io", ModuleType("skimage.io")),
+    ):
+        monkeypatch.setitem(sys.modules, name, module)
+    caffe.io.resize(np.zeros((2, 2)), (4, 4))
+    caffe.io.resize(np.zeros((2, 2)), (4, 4), 0, mode="edge", anti_aliasing=True)
+    assert calls == [((4, 4), 1, "constant", False), ((4, 4), 0, "edge", True)]
+    assert caffe.io.skimage is skimage
+    monkeypatch.setitem(sys.modules, "skimage.transform", None)
+    with pytest.raises(AttributeError, match=r"caffe.io.resize needs skimage.transform, which is not installed"):
+        caffe.io.resize  # noqa: B018
+    assert not hasattr(caffe.io, "resized")
+    assert caffe.pycaffe.SGDSolver is caffe.SGDSolver
+    assert not hasattr(caffe.pycaffe, "SGDSolvers")

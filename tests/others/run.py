@@ -42,7 +42,7 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
-from others.small import scene  # noqa: E402
+from others.small import RAN_ON, scene  # noqa: E402
 from survey import randomise  # noqa: E402
 
 from boxpresso import BoxpressoError, Net  # noqa: E402
@@ -76,6 +76,7 @@ MISSING = (
 )  # fmt: skip
 CASCADES = re.compile(r"[\w./~-]*haarcascade_\w+\.xml")  # OpenCV's own, which it gives with its wheels
 PICTURES = {".jpg", ".jpeg", ".png", ".bmp", ".ppm", ".tif"}
+NAMED = re.compile(r"""['"]([^'"\n]+\.caffemodel)['"]""")  # weights that a script has the name of
 LACKING = re.compile(r"No module named '([\w.]+)'")
 OPTIONS = re.compile(r"\[(--?[\w-]+) [A-Z]")  # of argparse's usage: those that take a value
 BY_PLACE = re.compile(r"^[ \t]*(?:(\w+)[ \t]*=)?(.*?)\bsys\.argv\[(\d)\]", re.MULTILINE)
@@ -100,6 +101,7 @@ THEIRS = (  # how an error ends that is not ours to mend, and what the table say
     (r"No module named '(?!caffe)([\w.]+)'", "needs the module {}"),
     (r"(?:error: the following arguments|usage:|Usage:|IndexError: list index out of range)", "needs arguments"),
     (r"cannot import name '(\w+)' from '(?!caffe)", "needs another version of a module ({})"),
+    (r"^SyntaxError|^(?:Indentation|Tab)Error", "neither Python 2 nor 3"),
     (r"Rebuild the library with|no display|could not connect to display", "needs a display"),
 )
 
@@ -196,6 +198,23 @@ def does_something(text: str) -> bool:
     return any(not isinstance(node, defining) and any(isinstance(n, ast.Call) for n in ast.walk(node)) for node in body)
 
 
+def foresee(script: Path, tree: Path | None) -> bool:
+    """Makes the weights that a script names, for one that looks whether they are there and ends without them; whether any were missing.
+    A name without a folder may be joined to one: it is made beside the prototxts that the script names, too."""
+    root = next((above for above in script.parents if "+" in above.name), script.parent)
+    text = script.read_text(encoding="utf-8", errors="replace")
+    beside = {net.parent for net in root.rglob("*.prototxt*") if net.name in text}
+    made = False
+    for name in dict.fromkeys(NAMED.findall(text)):
+        inside = name.replace("\\", "/").lstrip("./")
+        places = [folder / inside for folder in (script.parent, root)] + [
+            folder / Path(inside).name for folder in beside
+        ]
+        for at in dict.fromkeys(place for place in places if place.parent.is_dir()):
+            made |= not at.exists() and stub(at, script, tree)
+    return made
+
+
 def published(path: Path, root: Path, tree: Path | None) -> Path | None:
     """The project's own file or folder, or that of Caffe's tree, whose path ends as that of one that a script asks for: with two names
     at least, or with the name of a net, a script or an array that no other there has."""
@@ -278,17 +297,21 @@ def weights(path: Path, script: Path, of: Path | None = None) -> bool:
     nets = [of] if of else list(dict.fromkeys([*near, *far]))
 
     def order(net: Path) -> tuple[object, ...]:
-        """Those that the script names first, nearest to where it names the file, those with a word of the file's name or in a folder that it is called by, then the
-        nearest."""
+        """Those that the script names first, of these those with a word of the file's name, then nearest to where it names the file, in a folder that it is called
+        by, then the nearest."""
         inside = net.relative_to(root).parts[:-1] if net.is_relative_to(root) else ()
         called = sum(part.lower() in path.name.lower() for part in inside)
         words = (set(re.findall("[a-z0-9]+", name.name.lower())) for name in (net, path))
         shared = set.intersection(*words) - {"net", "deploy", "prototxt", "caffemodel", "caffe", "model"}
-        places = [[each.start() for each in re.finditer(re.escape(name), text)] for name in (net.name, path.name)]
+        places = [
+            [each.start() for each in re.finditer(rf"(?<![\w-]){re.escape(name)}", text)]
+            for name in (net.name, path.name)
+        ]
         return (
             not places[0],
+            -len(shared),
             min((abs(a - b) for a in places[0] for b in places[1]), default=0),
-            -len(shared) - called,
+            -called,
             "deploy" not in net.name and "test" not in net.name,
             nets.index(net),
         )
@@ -452,12 +475,14 @@ def run(
     }
     if recorded:
         environment["RECORD"] = str(recorded)
+    environment["SECONDS"] = str(seconds)
     command = [sys.executable, str(Path(__file__).with_name("small.py")), str(script)]
     folder, root = script.parent, work / script.relative_to(work).parts[0]
+    foreseen = False
     for made in range(STUBS + 1):
         try:
             ended = subprocess.run(
-                housed(machine, folder, command), cwd=folder, env=environment, capture_output=True, text=True, errors="replace", timeout=seconds,
+                housed(machine, folder, command), cwd=folder, env=environment, capture_output=True, text=True, errors="replace", timeout=seconds + 20,
                 input="1\n" * 20, preexec_fn=limits,
             )  # fmt: skip
         except subprocess.TimeoutExpired:
@@ -467,6 +492,14 @@ def run(
             re.sub("(?m)^made: .*\n", "", ended.stderr),
         )
         idle = not counted or counted[-1] == "nothing"
+        if ended.returncode == RAN_ON:
+            return Result(
+                inside, "ran on", f"({counted[-1] if counted else 'nothing'}) still running after {seconds} s", made
+            )
+        if idle and not foreseen and not ended.returncode:
+            foreseen = True
+            if foresee(script, tree):
+                continue
         if ended.returncode == 0 and not (
             idle and command[-1] == str(script) and re.search("(?i)usage", errors + ended.stdout)
         ):
@@ -500,6 +533,9 @@ def run(
                 break
         else:
             if "detectMultiScale" in errors and cascades(script, folder, work, machine):
+                continue
+            if idle and not foreseen and foresee(script, tree):
+                foreseen = True
                 continue
             return Result(inside, "stopped", reason[:200], made)
         if folder != root and (root / asked[1]).exists():

@@ -5,7 +5,7 @@ a camera gives one picture, and a video that is not there FRAMES pictures of it.
     python tests/others/small.py SCRIPT ...
 
 A solver of any script counts its iterations; a test of a solver takes one batch, and the process ends with code 0 and a line that
-says so once they are done. With RECORD=FOLDER in the environment the last passes of the script's nets are written there (beside.py).
+says so once they are done. With SECONDS=N in the environment it ends after N seconds with the code RAN_ON. With RECORD=FOLDER in the environment the last passes of the script's nets are written there (beside.py).
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import functools
 import os
 import runpy
 import sys
+import threading
 from itertools import chain, cycle
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ import numpy as np
 from boxpresso import Solver
 
 ITERATIONS, FRAMES, KEPT = 20, 5, 4
+RAN_ON = 75  # the code of a process that was still running after $SECONDS
 
 
 def limit() -> None:
@@ -166,6 +168,20 @@ def count() -> None:
     )
 
 
+def end_after(seconds: float) -> None:
+    """Ends the process then, with what it made and the code RAN_ON; what it recorded is written, too."""
+
+    def end() -> None:
+        atexit._run_exitfuncs()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(RAN_ON)
+
+    timer = threading.Timer(seconds, end)
+    timer.daemon = True
+    timer.start()
+
+
 def record(to: str) -> None:
     """Writes at the end, for each of the first KEPT nets, the net, its weights, and what went in and came out of its last whole pass,
     for beside.py to compute once more."""
@@ -209,6 +225,8 @@ if __name__ == "__main__":
     count()
     if "RECORD" in os.environ:
         record(os.environ["RECORD"])
+    if "SECONDS" in os.environ:
+        end_after(float(os.environ["SECONDS"]))
     limit()
     without_windows()
     without_servers()
