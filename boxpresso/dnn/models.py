@@ -191,7 +191,7 @@ class KeypointsModel(Model):
         """The place of each key point, x and y in pixels of the image, float32 (N, 2); () for none.
 
         Of maps, (1, N + 1, H, W), the last one, the background's, is left out; a point is where its map is highest, the first
-        of equal places in the order of rows, and (-1, -1) where that is not above `thresh`. An output (1, N, 2) holds the points
+        of equal places, and (-1, -1) where that is not above `thresh`. An output (1, N, 2) holds the points
         themselves, and `thresh` has no effect.
 
         Raises
