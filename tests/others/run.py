@@ -42,7 +42,7 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
-from others.small import RAN_ON, scene  # noqa: E402
+from others.small import RAN_ON, mark, scene  # noqa: E402
 from survey import randomise  # noqa: E402
 
 from boxpresso import BoxpressoError, Net  # noqa: E402
@@ -326,6 +326,7 @@ def weights(path: Path, script: Path, of: Path | None = None) -> bool:
                 randomise(made)
                 roughen(made)
                 made.save(path)
+                mark(path).touch()
                 return True
         except (BoxpressoError, MemoryError):
             continue

@@ -16,6 +16,7 @@ import os
 import runpy
 import sys
 import threading
+import warnings
 from itertools import chain, cycle
 from pathlib import Path
 from typing import Any
@@ -168,6 +169,43 @@ def count() -> None:
     )
 
 
+def mark(weights: Path) -> Path:
+    """The file beside weights that run.py made up: they fit any net."""
+    return weights.with_name(f".{weights.name}.stub")
+
+
+def weights_for_any_net() -> None:
+    """Weights that run.py made up, for the net that it took them to be of, fit another one that a script gives them to: what they
+    lack, or have of another size, is drawn for that net."""
+    from boxpresso import dnn
+    from boxpresso.net import net, weights
+
+    whole = weights.copy_weights
+
+    def copied(file: weights.Weights, layers: Any) -> Any:
+        layers = list(layers)
+        if not mark(Path(file.path)).exists():
+            return whole(file, layers)
+        sizes = {layer.name: [blob.count for blob in layer.blobs] for layer in layers}
+        fitting = [row for row in file.layers if [np.size(blob) for blob in row.blobs] == sizes.get(row.name)]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            report = whole(weights.Weights(file.path, file.name, fitting), layers)
+        rng = np.random.default_rng(3)
+        for layer in layers:
+            for number, blob in enumerate(() if layer.name in report.matched else layer.blobs):
+                fan = np.sqrt(max(1, int(np.prod(blob.shape[1:]))))
+                flat = layer.type == "BatchNorm" or (len(blob.shape) == 1 and not number)
+                blob.data[...] = (
+                    min(number, 1) if layer.type == "BatchNorm" else 1 if flat else rng.normal(0, 1 / fan, blob.shape)
+                )
+        report.matched, report.missing = [layer.name for layer in layers if layer.blobs], []
+        return report
+
+    for module in (weights, net, sys.modules[dnn.Net.__module__]):
+        module.copy_weights = copied
+
+
 def end_after(seconds: float) -> None:
     """Ends the process then, with what it made and the code RAN_ON; what it recorded is written, too."""
 
@@ -228,6 +266,7 @@ if __name__ == "__main__":
     if "SECONDS" in os.environ:
         end_after(float(os.environ["SECONDS"]))
     limit()
+    weights_for_any_net()
     without_windows()
     without_servers()
     del sys.argv[0]
