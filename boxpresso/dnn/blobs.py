@@ -28,14 +28,14 @@ UNIT = np.float32(2048)  # weights of the bilinear interpolation of bytes are wh
 @opencv_errors
 def blobFromImage(
     image: Numpy,
-    scalefactor: Scalar = 1.0,
-    size: Sequence[int] = (0, 0),
-    mean: Scalar = (),
-    swapRB: bool = False,
-    crop: bool = False,
-    ddepth: int = CV_32F,
+    scalefactor: Scalar | None = 1.0,
+    size: Sequence[int] | None = (0, 0),
+    mean: Scalar | None = (),
+    swapRB: bool | None = False,
+    crop: bool | None = False,
+    ddepth: int | None = CV_32F,
 ) -> Numpy:
-    """An image as the input of a net: (pixel - mean) * scalefactor.
+    """An image as the input of a net: (pixel - mean) * scalefactor. None stands for a default, as in OpenCV.
 
     Parameters
     ----------
@@ -79,17 +79,19 @@ def blobFromImage(
 @opencv_errors
 def blobFromImages(
     images: Sequence[Numpy],
-    scalefactor: Scalar = 1.0,
-    size: Sequence[int] = (0, 0),
-    mean: Scalar = (),
-    swapRB: bool = False,
-    crop: bool = False,
-    ddepth: int = CV_32F,
+    scalefactor: Scalar | None = 1.0,
+    size: Sequence[int] | None = (0, 0),
+    mean: Scalar | None = (),
+    swapRB: bool | None = False,
+    crop: bool | None = False,
+    ddepth: int | None = CV_32F,
 ) -> Numpy:
     """`blobFromImage` of several images: (N, C, height, width). Without a size the first image's counts."""
-    scale = tuple(scalar(scalefactor, None, "scalefactor"))
+    scale = tuple(scalar(1.0 if scalefactor is None else scalefactor, None, "scalefactor"))
+    size, mean = (0, 0) if size is None else size, () if mean is None else mean
+    ddepth = CV_32F if ddepth is None else ddepth
     params = Image2BlobParams(
-        scale, size, mean, swapRB, ddepth, paddingmode=DNN_PMODE_CROP_CENTER if crop else DNN_PMODE_NULL
+        scale, size, mean, bool(swapRB), ddepth, paddingmode=DNN_PMODE_CROP_CENTER if crop else DNN_PMODE_NULL
     )
     return blobFromImagesWithParams(images, params)
 
@@ -164,20 +166,29 @@ class Image2BlobParams:
 
 
 @opencv_errors
-def blobFromImageWithParams(image: Numpy, param: Image2BlobParams | None = None) -> Numpy:
-    """`blobFromImage` with the choice of a layout, and of letterboxes."""
-    return blobFromImagesWithParams([image], param)
+def blobFromImageWithParams(image: Numpy, blob: Any = None, param: Image2BlobParams | None = None) -> Numpy:
+    """`blobFromImage` with the choice of a layout, and of letterboxes; `blob` is as for blobFromImagesWithParams."""
+    return blobFromImagesWithParams([image], blob, param)
 
 
 @opencv_errors
-def blobFromImagesWithParams(images: Sequence[Numpy], param: Image2BlobParams | None = None) -> Numpy:
+def blobFromImagesWithParams(images: Sequence[Numpy], blob: Any = None, param: Image2BlobParams | None = None) -> Numpy:
     """`blobFromImages` with the choice of a layout, and of letterboxes.
+
+    Parameters
+    ----------
+    images, param
+        The images, and what is done to them.
+    blob
+        A float32 array of the result's shape, into which it is written; may be left out, so that `param` comes second.
 
     Raises
     ------
     BoxpressoError
         For parameters or images that do not fit.
     """
+    if isinstance(blob, Image2BlobParams):
+        blob, param = None, blob
     p = param or Image2BlobParams()
     if p.ddepth not in (CV_8U, CV_32F):
         raise BoxpressoError(f"blobFromImage: ddepth must be CV_32F (5) or CV_8U (0), got {p.ddepth}")
@@ -206,7 +217,11 @@ def blobFromImagesWithParams(images: Sequence[Numpy], param: Image2BlobParams | 
             raise BoxpressoError("blobFromImage: with ddepth=CV_8U the image is uint8, and there is no mean or scale")
     else:
         fitted = (fitted.astype(np.float32) - mean[:count].astype(np.float32)) * scale[:count].astype(np.float32)
-    return np.ascontiguousarray(fitted.transpose(0, 3, 1, 2) if p.datalayout == DNN_LAYOUT_NCHW else fitted)
+    result = np.ascontiguousarray(fitted.transpose(0, 3, 1, 2) if p.datalayout == DNN_LAYOUT_NCHW else fitted)
+    if blob is None or (blob.shape, blob.dtype) != (result.shape, result.dtype):
+        return result
+    blob[...] = result
+    return np.asarray(blob)
 
 
 def checked(image: Any) -> Numpy:

@@ -39,9 +39,10 @@ class Model:
             if len(first) == 4:
                 self._size = first[3], first[2]
 
-    def setInputSize(self, *size: Any) -> Model:
-        """Sets the size of the input: (width, height), or the two numbers."""
-        self._size = tuple(int(side) for side in (size[0] if len(size) == 1 else size))
+    def setInputSize(self, *size: Any, **named: Any) -> Model:
+        """Sets the size of the input: `size`, (width, height), or the two numbers, `width` and `height`."""
+        size += tuple(named[name] for name in ("size", "width", "height") if name in named)
+        self._size = tuple(int(side) for side in ((size[0] or (0, 0)) if len(size) == 1 else size))
         return self
 
     def setInputMean(self, mean: Scalar) -> Model:
@@ -90,8 +91,13 @@ class Model:
         self.net.setPreferableTarget(targetId)
         return self
 
-    def predict(self, frame: Numpy) -> tuple[Numpy, ...]:
-        """The outputs of the net for an image."""
+    def enableWinograd(self, useWinograd: bool) -> Model:
+        """As Net's."""
+        self.net.enableWinograd(useWinograd)
+        return self
+
+    def predict(self, frame: Numpy, outs: Any = None) -> tuple[Numpy, ...]:
+        """The outputs of the net for an image; `outs` is not written to."""
         if min(self._size) <= 0:
             raise BoxpressoError("the size of the input is not known; call setInputSize or setInputParams")
         self.net.setInput(blobFromImage(frame, self._scale, self._size, self._mean, self._swap, self._crop))

@@ -35,6 +35,7 @@ from .constants import (
     DNN_TARGET_OPENCL_FP16,
 )
 from .errors import opencv_errors
+from .overloads import also
 from .registered import registered_for, type_of, with_registered
 from .shapes import Shape, shapes_of_inputs, size, with_inputs
 
@@ -48,6 +49,7 @@ KEPT = 2**14  # rows of an image that are kept free without asking whether there
 
 
 @opencv_errors
+@also(bufferProto="prototxt", bufferModel="caffeModel")
 def readNetFromCaffe(prototxt: ModelFile, caffeModel: ModelFile | None = None) -> Net:
     """A Caffe model.
 
@@ -79,17 +81,21 @@ def readNetFromCaffe(prototxt: ModelFile, caffeModel: ModelFile | None = None) -
 
 
 @opencv_errors
-def readNet(model: ModelFile, config: ModelFile | None = None, framework: str = "") -> Net:
-    """`readNetFromCaffe` with the two files in any order, as cv2.dnn.readNet tells them apart by their names.
+@also(bufferModel="model", bufferConfig="config")
+def readNet(model: ModelFile, config: ModelFile | None = None, framework: ModelFile = "") -> Net:
+    """`readNetFromCaffe` with the two files in any order, as cv2.dnn.readNet tells them apart by their names; or
+    readNet("caffe", weights, prototxt), of buffers.
 
     Raises
     ------
     ModelError
         For files of another framework.
     """
-    if framework.lower() not in ("", "caffe"):
+    if isinstance(model, str) and config is not None and is_buffer(config):
+        model, config, framework = config, framework, model
+    if not isinstance(framework, str) or framework.lower() not in ("", "caffe"):
         raise ModelError(f"readNet: Boxpresso reads Caffe's models, not those of {framework!r}")
-    if config is None or config == "":
+    if config is None or (isinstance(config, str) and not config):
         return readNetFromCaffe(model)
     swapped = not is_buffer(model) and str(model).lower().endswith((".prototxt", ".pt", ".txt"))
     return readNetFromCaffe(model, config) if swapped else readNetFromCaffe(config, model)
@@ -288,13 +294,13 @@ class Net:
 
     # Running
 
-    def setInput(self, blob: Numpy, name: str = "", scalefactor: float = 1.0, mean: Any = ()) -> None:
+    def setInput(self, blob: Numpy, name: str | None = "", scalefactor: float | None = 1.0, mean: Any = ()) -> None:
         """Sets an input, the first one without a name; its shape may differ from the prototxt's.
 
         Parameters
         ----------
         blob
-            float32 or uint8.
+            Numbers of any type but bool; they become float32.
         name
             Of the input.
         scalefactor, mean
@@ -318,10 +324,10 @@ class Net:
         if (name and name not in labels) or place >= len(inputs):
             raise BoxpressoError(f'setInput: Requested blob "{name}" not found{nearest(name, labels[: len(inputs)])}')
         array = np.asarray(blob)
-        if array.dtype not in (np.float32, np.uint8, np.float64):
-            raise BoxpressoError(f"setInput takes float32 or uint8, got {array.dtype}")
+        if array.dtype.kind not in "fiu":
+            raise BoxpressoError(f"setInput takes an array of numbers, such as float32 or uint8, got {array.dtype}")
         values = np.array(array, np.float32)
-        means = np.asarray(mean, np.float32).ravel()
+        means = np.asarray(() if mean is None else mean, np.float32).ravel()
         if means.any():
             channels = values.shape[1] if values.ndim > 1 else 1
             if max(channels, means.size) > 4:
@@ -331,33 +337,40 @@ class Net:
                 )
             each = np.pad(means, (0, 4 - means.size))[:channels]
             values -= each.reshape(1, -1, *(1,) * (values.ndim - 2)) if values.ndim > 1 else each
-        self._inputs[inputs[place]] = values * np.float32(scalefactor)
+        self._inputs[inputs[place]] = values * np.float32(1 if scalefactor is None else scalefactor)
 
     def setInputsNames(self, inputBlobNames: Sequence[str]) -> None:
         """Gives the inputs other names, in their order, by which setInput finds them; those of the prototxt hold no more."""
         self._labels = list(inputBlobNames)
 
-    def forward(self, outputName: str | Sequence[str] = "", *unused: Any) -> Any:
+    @also(outBlobNames="outputName")
+    def forward(self, outputName: Any = "", outputBlobs: Any = None) -> Any:
         """Runs the net.
 
         Parameters
         ----------
         outputName
             A layer, up to which the net runs, or several; by default the last one.
+        outputBlobs
+            Is not written to; with it the result is a tuple. The two may change places, as in OpenCV.
 
         Returns
         -------
         numpy.ndarray or tuple of numpy.ndarray
-            The first top of that layer, or with several names one for each.
+            The first top of that layer, or with several names, or none in a list, one for each.
 
         Raises
         ------
         BoxpressoError
             For an unknown layer, and for a layer without weights.
         """
-        if isinstance(outputName, str):
-            self.net  # noqa: B018  # raises for an empty net
-            return self._run([outputName or self._last()])[0]
+        self.net  # noqa: B018  # raises for an empty net
+        single = outputName is None or isinstance(outputName, str)
+        if isinstance(outputBlobs, str):  # after the blobs
+            outputName = outputBlobs
+        if isinstance(outputName, str) or outputName is None or not len(outputName):
+            results = self._run([outputName or self._last()])
+            return results[0] if single and outputBlobs is None else tuple(results)
         return tuple(self._run(list(outputName)))
 
     def _last(self) -> str:
@@ -457,6 +470,7 @@ class Net:
         """The number of a layer, from 1; 0 for `_input`, OpenCV's layer of all inputs; -1 for an unknown name."""
         return 0 if layer == INPUT else self._ids.get(layer, -1)
 
+    @also(layerName="layerId")
     def getLayer(self, layerId: int | str) -> LayerInfo:
         """A layer by its number or its name; number 0 is OpenCV's layer of all inputs.
 
@@ -496,6 +510,7 @@ class Net:
         self._missing = [each for each in self._missing if each != layer.name]
         return [np.array(blob.data) for blob in blobs]
 
+    @also(layerName="layer")
     def getParam(self, layer: int | str, numParam: int = 0) -> Numpy:
         """A copy of a parameter of a layer; of one axis it is a column, the bias of an InnerProduct a row, as in OpenCV.
 
@@ -510,6 +525,7 @@ class Net:
             return array
         return array.reshape((1, -1) if of.type == "InnerProduct" else (-1, 1))
 
+    @also(layerName="layer")
     def setParam(self, layer: int | str, numParam: int, blob: Numpy) -> None:
         """Gives a parameter of a layer other values, in an array of any shape with as many elements.
 
@@ -558,6 +574,7 @@ class Net:
             owner.update(dict.fromkeys(net.top_names[layer.name], layer.name))
         return tuple(name for name, (layer, tops) in self._known.items() if not read & {(layer, top) for top in tops})
 
+    @also(netInputShape="netInputShapes")
     def getLayersShapes(
         self, netInputShapes: Any
     ) -> tuple[Numpy, tuple[tuple[Numpy, ...], ...], tuple[tuple[Numpy, ...], ...]]:
@@ -583,19 +600,22 @@ class Net:
         ins, outs = (tuple(tuple(np.array(shape, np.int32) for shape in row[i]) for row in rows) for i in (0, 1))
         return np.arange(len(rows), dtype=np.int32), ins, outs
 
-    def getMemoryConsumption(self, *layer_and_shapes: Any) -> tuple[int, int]:
+    def getMemoryConsumption(self, *layer_and_shapes: Any, **named: Any) -> tuple[int, int]:
         """The bytes of the weights and of the tops in float32, of the net or of one layer; what works in place counts again.
 
         Parameters
         ----------
-        layer_and_shapes
-            netInputShape, one shape; or the number of a layer and the shapes that getLayersShapes takes.
+        layer_and_shapes, named
+            netInputShape, one shape; or layerId, the number of a layer, and netInputShapes, what getLayersShapes takes.
 
         Raises
         ------
         BoxpressoError
             For a layer that the net lacks; for shapes as getLayersShapes.
         """
+        layer_and_shapes += tuple(
+            named[name] for name in ("layerId", "netInputShapes", "netInputShape") if name in named
+        )
         rows = self._shapes("getMemoryConsumption", layer_and_shapes[-1])
         numbers = range(len(rows)) if len(layer_and_shapes) == 1 else [int(layer_and_shapes[0])]
         if not all(0 <= number < len(rows) for number in numbers):

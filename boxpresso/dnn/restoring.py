@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from types import ModuleType
 from typing import Any
@@ -61,9 +62,9 @@ def put_into(cv2: Any, ours: ModuleType) -> None:
 def either(theirs: Any, ours: Any) -> Any:
     """readNet of Caffe's files by ours, of all others by theirs."""
 
-    def readNet(model: Any, config: Any = "", framework: str = "", *rest: Any) -> Any:
-        names = [str(name).lower() for name in (model, config)]
-        caffe = framework.lower() == "caffe" or any(name.endswith((".prototxt", ".caffemodel")) for name in names)
-        return ours.readNet(model, config, framework) if caffe else theirs.readNet(model, config, framework, *rest)
+    def readNet(*args: Any, **options: Any) -> Any:
+        words = [str(word).lower() for word in (*args, *options.values()) if isinstance(word, (str, os.PathLike))]
+        caffe = "caffe" in words or any(word.endswith((".prototxt", ".caffemodel")) for word in words)
+        return (ours if caffe else theirs).readNet(*args, **options)
 
     return readNet

@@ -311,7 +311,7 @@ def test_what_a_net_refuses():
     for call, words in (
         (lambda: net.forward("twise"), "Requested layer \"twise\" not found; did you mean 'twice'"),
         (lambda: net.setInput(np.zeros((1, 2), np.float32), "q"), 'Requested blob "q" not found'),
-        (lambda: net.setInput(np.zeros((1, 2), np.int64)), "float32 or uint8"),
+        (lambda: net.setInput(np.zeros((1, 2), bool)), "array of numbers, such as float32 or uint8, got bool"),
         (lambda: net.getLayer(9), "no layer 9"),
         (lambda: net.setInputShape("q", (1,)), "not found"),
         (lambda: dnn.Net().forward(), "the net is empty"),
@@ -612,6 +612,10 @@ def test_restoring():
         assert cv2.dnn.readNet("a.onnx")[0] == "theirs"
         with pytest.raises(BoxpressoError, match=r"missing\.prototxt"):
             cv2.dnn.readNet("missing.caffemodel", "missing.prototxt")
+        text = b'input: "x" input_shape { dim: 1 dim: 2 } layer { name: "y" type: "Power" bottom: "x" top: "y" }'
+        with pytest.raises(BoxpressoError, match="the buffer of the weights is empty"):
+            cv2.dnn.readNet("caffe", bytearray(), bytearray(text))
+        assert cv2.dnn.readNet("onnx", bytearray())[0] == "theirs"
 
 
 def test_names_are_those_of_opencv():

@@ -196,6 +196,73 @@ def test_weights_that_cannot_be_halved(files, tmp_path):
     assert not (tmp_path / "half.caffemodel").exists()
 
 
+def test_overloads(files):
+    """Each form that OpenCV 4.12's signatures name."""
+    prototxt, weights = (Path(name).read_bytes() for name in files)
+    x, image = np.ones((1, 3, 8, 10), np.float32), noise(8, 10)
+    for net in (
+        dnn.readNetFromCaffe(bufferProto=prototxt, bufferModel=weights),
+        dnn.readNet("caffe", np.frombuffer(weights, np.uint8), np.frombuffer(prototxt, np.uint8)),
+        dnn.readNet(framework="Caffe", bufferModel=weights, bufferConfig=prototxt),
+    ):
+        net.setInput(x, None)
+        np.testing.assert_allclose(net.forward().sum(), 1, rtol=1e-6)
+    prob = net.forward(outputName="prob")
+    for result in (net.forward(None), net.forward(outputName=None)):
+        np.testing.assert_array_equal(result, prob)
+    for results in (
+        net.forward(outBlobNames=["prob"]), net.forward(("prob",), []), net.forward([]), net.forward([], "prob"),
+        net.forward(outputBlobs=[], outputName="prob"), net.forward(np.zeros(1, np.float32), "prob"),
+    ):  # fmt: skip
+        assert isinstance(results, tuple)
+        assert len(results) == 1
+        np.testing.assert_array_equal(results[0], prob)
+    assert net.getLayer(layerName="conv1").name == net.getLayer(layerId=np.int32(1)).name == "conv1"
+    assert net.getParam(layerName="conv1", numParam=1).shape == (4, 1)
+    shape = [1, 3, 8, 10]
+    assert lists(net.getLayersShapes(netInputShape=shape)[2]) == lists(net.getLayersShapes(netInputShapes=[shape])[2])
+    assert net.getMemoryConsumption(netInputShape=shape) == net.getMemoryConsumption(shape)
+    assert net.getMemoryConsumption(layerId=1, netInputShapes=[shape]) == (448, 1280)
+    model = dnn.ClassificationModel(net)
+    assert model.setInputSize(width=10, height=8).setInputSize(size=(10, 8)).enableWinograd(True) is model
+    for one, other in zip(model.predict(image, []), model.predict(frame=image, outs=None)):
+        np.testing.assert_array_equal(one, other)
+    params, own = dnn.Image2BlobParams(), np.zeros((1, 3, 8, 10), np.float32)
+    plain = dnn.blobFromImage(image)
+    for blob in (
+        dnn.blobFromImageWithParams(image, params), dnn.blobFromImageWithParams(image, None, params),
+        dnn.blobFromImageWithParams(image=image, param=params), dnn.blobFromImagesWithParams([image], np.zeros(3), params),
+    ):  # fmt: skip
+        np.testing.assert_array_equal(blob, plain)
+    assert np.shares_memory(dnn.blobFromImageWithParams(image, own, params), own)
+    np.testing.assert_array_equal(own, plain)
+
+
+def test_none_is_a_default():
+    """It gave an array of NaN for `mean` and `scalefactor`."""
+    image = noise(8, 10)
+    for name in ("scalefactor", "size", "mean", "swapRB", "crop", "ddepth"):
+        np.testing.assert_array_equal(dnn.blobFromImage(image, **{name: None}), dnn.blobFromImage(image))
+    net = read(MAPS)
+    net.setInput(np.full((1, 3, 4, 5), 7, np.float32), None, None, None)
+    assert net.forward().min() == net.forward().max() == 7
+    model = dnn.Model(net)
+    model.setInputParams(None, (5, 4), None)
+    np.testing.assert_array_equal(model.predict(image)[0], dnn.blobFromImage(image, 1, (5, 4)))
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.int64, np.int32, np.int16, np.uint16, np.int8, np.float16])
+def test_inputs_of_other_types(kind):
+    """What numpy makes float32 of them; OpenCV 4.12 gives 2 (x - 1) / 2 for each of these types."""
+    net = dnn.readNetFromCaffe(MAPS.replace('"o" }', '"o" power_param { scale: 2 } }').encode())
+    x = (np.arange(60) - 20 * np.issubdtype(kind, np.signedinteger)).reshape(1, 3, 4, 5).astype(kind)
+    net.setInput(x, "", 0.5, (1, 1, 1))
+    np.testing.assert_array_equal(net.forward(), x.astype(np.float32) - 1)
+    for wrong in (x > 3, x.astype(complex), None):
+        with pytest.raises(BoxpressoError, match="setInput takes an array of numbers"):
+            net.setInput(wrong)
+
+
 def test_errors_are_opencvs_where_it_was_restored():
     class Theirs(Exception):
         """As cv2.error: attributes beside the message."""
