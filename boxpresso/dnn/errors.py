@@ -24,9 +24,17 @@ def raise_as(opencv: type[Exception] | None) -> None:
     _State.opencv = opencv
 
 
-@functools.cache
+_classes: dict[tuple[type, type], type[BoxpressoError]] = {}
+
+
 def both(kind: type[BoxpressoError], opencv: type[Exception]) -> type[BoxpressoError]:
-    """A class of errors that is `kind`, by name and module, and one of OpenCV's."""
+    """A class of errors that is `kind`, by name and module, and one of OpenCV's; the same for each pair."""
+    if (kind, opencv) not in _classes:
+        _classes[kind, opencv] = combined(kind, opencv)
+    return _classes[kind, opencv]
+
+
+def combined(kind: type[BoxpressoError], opencv: type[Exception]) -> type[BoxpressoError]:
     return type(kind.__name__, (kind, opencv), {"__module__": kind.__module__, "__doc__": kind.__doc__})
 
 

@@ -171,7 +171,7 @@ class SegmentationModel(Model):
             raise BoxpressoError(
                 f"segment: the first output has the shape {shape}; it must be (1, classes, height, width)"
             )
-        classes = outputs[0][0].argmax(0).astype(np.uint8)
+        classes: Numpy = outputs[0][0].argmax(0).astype(np.uint8)
         if mask is None or mask.dtype != np.uint8 or mask.shape != classes.shape:
             return classes
         mask[...] = classes
@@ -212,7 +212,7 @@ class KeypointsModel(Model):
             )
         output = outputs[0]
         if output.ndim == 3 and output.shape[2] >= 2:
-            points = np.array(output[0, :, :2], np.float32)
+            points: Numpy = np.array(output[0, :, :2], np.float32)
         elif output.ndim == 4:
             height, width = output.shape[2:]
             maps = output[0, :-1].reshape(-1, height * width)

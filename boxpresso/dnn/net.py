@@ -319,7 +319,7 @@ class Net:
         inputs = self.net.inputs
         if not inputs:
             raise BoxpressoError("setInput: the net has no inputs; its data come from a layer of the prototxt")
-        labels = self._labels or inputs
+        labels, name = self._labels or inputs, name or ""
         place = labels.index(name) if name in labels else 0
         if (name and name not in labels) or place >= len(inputs):
             raise BoxpressoError(f'setInput: Requested blob "{name}" not found{nearest(name, labels[: len(inputs)])}')
@@ -439,7 +439,7 @@ class Net:
         first, second, *_ = (self.net.blobs[bottom] for bottom in self.net.bottom_names[name])
         keep = self._layer(name).param.detection_output_param.keep_top_k
         keep = min(keep, max(KEPT, second.count // max(1, first.shape[0])))  # no more than there are scores
-        return max(keep * first.shape[0], 1)
+        return max(int(keep * first.shape[0]), 1)
 
     def getPerfProfile(self) -> tuple[int, Numpy]:
         """The time of a pass and that of each layer, in nanoseconds (ticks of 1e9 a second), from a pass that it runs."""
