@@ -5,16 +5,20 @@ from __future__ import annotations
 import base64
 import collections
 import collections.abc
+import errno
 import fractions
 import functools
 import importlib
 import importlib.util
 import inspect
+import io
+import itertools
 import math
 import os
 import string
 import sys
 import time
+import types
 import unittest
 from collections.abc import Callable, Sequence
 from importlib.abc import Loader, MetaPathFinder
@@ -46,8 +50,36 @@ NUMPY = {
 STRING = {
     "letters": string.ascii_letters, "lowercase": string.ascii_lowercase, "uppercase": string.ascii_uppercase,
     "maketrans": str.maketrans, "join": lambda words, between=" ": between.join(words), "atoi": int, "atof": float,
-    **{name: getattr(str, name) for name in ("split", "strip", "replace", "lower", "upper", "find", "zfill")},
+    "atol": int, "joinfields": lambda words, between=" ": between.join(words), "splitfields": str.split,
+    **{name: getattr(str, name) for name in (
+        "capitalize", "center", "count", "expandtabs", "find", "index", "ljust", "lower", "lstrip", "replace", "rfind",
+        "rindex", "rjust", "rsplit", "rstrip", "split", "strip", "swapcase", "upper", "zfill",
+    )},
 }  # fmt: skip
+TYPES = {
+    "StringType": str, "UnicodeType": str, "StringTypes": (str,), "IntType": int, "LongType": int, "FloatType": float,
+    "ComplexType": complex, "BooleanType": bool, "ListType": list, "TupleType": tuple, "DictType": dict, "DictionaryType": dict,
+    "TypeType": type, "ClassType": type, "ObjectType": object, "NoneType": type(None), "SliceType": slice,
+    "FileType": io.IOBase, "UnboundMethodType": types.FunctionType, "InstanceType": object,
+}  # fmt: skip
+ITERTOOLS = {
+    "izip": zip, "imap": map, "ifilter": filter, "izip_longest": itertools.zip_longest, "ifilterfalse": itertools.filterfalse,
+}  # fmt: skip
+
+
+def walk(top: str, visit: Callable[[Any, str, list[str]], object], arg: Any) -> None:
+    """os.path.walk: visit(arg, folder, names) for `top` and each folder below it; it may take names out of the list."""
+    try:
+        names = os.listdir(top)
+    except OSError:
+        return
+    visit(arg, top, names)
+    for name in names:
+        path = os.path.join(top, name)
+        if os.path.isdir(path) and not os.path.islink(path):
+            walk(path, visit, arg)
+
+
 PYTHON: dict[ModuleType, dict[str, Any]] = {  # what modules of Python itself held
     collections: {name: getattr(collections.abc, name) for name in collections.abc.__all__},
     base64: {"encodestring": base64.encodebytes, "decodestring": base64.decodebytes},
@@ -55,6 +87,11 @@ PYTHON: dict[ModuleType, dict[str, Any]] = {  # what modules of Python itself he
     inspect: {"getargspec": lambda function: inspect.getfullargspec(function)[:4]},
     time: {"clock": time.perf_counter},
     string: STRING,
+    types: TYPES,
+    itertools: ITERTOOLS,
+    os: {"errno": errno, "getcwdu": os.getcwd},
+    os.path: {"walk": walk},
+    sys: {"setdefaultencoding": lambda name: None, "exc_clear": lambda: None, "maxint": sys.maxsize},
 }
 UNITTEST = {
     "assertEquals": "assertEqual", "assertNotEquals": "assertNotEqual", "assertAlmostEquals": "assertAlmostEqual",
@@ -89,6 +126,8 @@ def install() -> None:
         for name, old in names.items():
             if not hasattr(module, name):
                 setattr(module, name, old)
+                if name in TYPES:
+                    types.__all__.append(name)
     if not any(isinstance(finder, Moved) for finder in sys.meta_path):
         sys.meta_path.append(Moved())  # last: a script's own module of that name goes before it
     wrap_lists()

@@ -40,6 +40,8 @@ HELPERS = """
 from boxpresso.caffe.python2 import compare as _compare2, divide as _divide2, divide_in_place as _divide_in_place2
 from boxpresso.caffe.python2 import bound as _bound2, round2 as round
 from boxpresso.caffe.python2 import cmp, following as next
+from boxpresso.caffe.builtins2 import filter, map, max, min, sorted, sort as _sort2
+from boxpresso.caffe.builtins2 import ceil as _ceil2, floor as _floor2, message as _message2, parts as _parts2, rich as _rich2
 from boxpresso.caffe.text2 import binary as _binary2
 from functools import cmp_to_key as _cmp_to_key2
 """
@@ -60,6 +62,12 @@ NEW = (
     ast.AnnAssign, ast.AsyncFor, ast.AsyncFunctionDef, ast.AsyncWith, ast.JoinedStr, ast.MatMult, ast.NamedExpr, ast.Nonlocal,
     ast.YieldFrom,
 )  # fmt: skip
+# What the converter changes by itself: names of modules that legacy.py gives back, and builtins that builtins2 has
+LEFT = ("fix_filter", "fix_map")
+GIVEN_BACK = ("fix_itertools", "fix_itertools_imports", "fix_types")
+RENAMED = {"__div__": "__truediv__", "__rdiv__": "__rtruediv__", "__idiv__": "__itruediv__"}
+COMPARING = ("__lt__", "__le__", "__eq__", "__ne__", "__gt__", "__ge__")
+FLOATS = ("ceil", "floor")  # of math, which gave floats
 ORDER: dict[type[ast.cmpop], str] = {ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge"}
 SAME: dict[type[ast.cmpop], str] = {
     ast.Eq: "eq",
@@ -190,7 +198,8 @@ def converter(main: bool) -> Any:
         warnings.simplefilter("ignore")
         refactoring = importlib.import_module(f"{name}.refactor")
         rules = refactoring.get_fixers_from_package(f"{name}.fixes")
-        return refactoring.RefactoringTool([rule for rule in rules if not (main and rule.endswith(".fix_import"))])
+        passed_over = [*LEFT, *(GIVEN_BACK if wanted() else ()), *(["fix_import"] if main else ())]
+        return refactoring.RefactoringTool([rule for rule in rules if rule.rpartition(".")[2] not in passed_over])
 
 
 def refactor(text: str, path: str, main: bool = True) -> str:
@@ -222,8 +231,18 @@ class Operators(ast.NodeTransformer):
     def __init__(self, true_division: bool, bytes: bool) -> None:
         self.true_division, self.bytes = true_division, bytes
         self.imported: set[str] = set()  # names that the script takes out of modules
+        self.math = {"math"}  # what it calls that module
+        self.caught: list[str] = []  # names of the exceptions that are handled where it is read
 
-    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST:
+    def visit_Import(self, node: ast.Import) -> ast.AST:
+        self.math |= {alias.asname for alias in node.names if alias.name == "math" and alias.asname}
+        return node
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> Any:
+        if node.module == "math" and (floats := [alias for alias in node.names if alias.name in FLOATS]):
+            node.names = [alias for alias in node.names if alias not in floats]
+            ours = ast.copy_location(ast.ImportFrom("boxpresso.caffe.builtins2", floats, 0), node)
+            return [ours, node] if node.names else ours
         if self.bytes and node.module == "io" and [alias.name for alias in node.names] == ["StringIO"]:
             node.module, node.names = "boxpresso.caffe.text2", [ast.alias("Buffer", node.names[0].asname or "StringIO")]
         if node.module != "__future__":
@@ -240,6 +259,38 @@ class Operators(ast.NodeTransformer):
         else:
             name, first = "_call2", function
         return ast.copy_location(ast.Call(ast.Name(name, ast.Load()), [first, *node.args], node.keywords), node)
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        self.generic_visit(node)
+        if not isinstance(node.value, ast.Name) or not isinstance(node.ctx, ast.Load):
+            return node
+        if node.value.id in self.math and node.attr in FLOATS:
+            return ast.copy_location(ast.Name(f"_{node.attr}2", ast.Load()), node)
+        if node.value.id in self.caught and node.attr == "message":
+            return ast.copy_location(ast.Call(ast.Name("_message2", ast.Load()), [node.value], []), node)
+        return node
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        self.generic_visit(node)
+        if isinstance(node.value, ast.Name) and node.value.id in self.caught and isinstance(node.ctx, ast.Load):
+            node.value = ast.copy_location(ast.Call(ast.Name("_parts2", ast.Load()), [node.value], []), node)
+        return node
+
+    def visit_ExceptHandler(self, node: ast.ExceptHandler) -> ast.AST:
+        self.caught.append(node.name or "")
+        self.generic_visit(node)
+        self.caught.pop()
+        return node
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
+        self.generic_visit(node)
+        methods = {each.name for each in node.body if isinstance(each, ast.FunctionDef)}
+        lines = [f"{new} = {old}" for old, new in RENAMED.items() if old in methods and new not in methods]
+        if "__cmp__" in methods and not methods.intersection(COMPARING):
+            lines += [f"{', '.join(COMPARING)} = _rich2(__cmp__)"]
+            lines += ["__hash__ = object.__hash__"] if "__hash__" not in methods else []
+        node.body += ast.parse("\n".join(lines)).body
+        return node
 
     def visit_Assign(self, node: ast.Assign) -> ast.AST:
         self.generic_visit(node)
@@ -291,9 +342,11 @@ class Operators(ast.NodeTransformer):
                 keyword.arg = "key"
                 keyword.value = ast.Call(ast.Name("_cmp_to_key2", ast.Load()), [keyword.value], [])
         method = node.func if isinstance(node.func, ast.Attribute) else None
-        if method and method.attr == "sort" and len(node.args) == 1 and isinstance(node.args[0], ast.Lambda):
-            node.keywords = [ast.keyword("key", ast.Call(ast.Name("_cmp_to_key2", ast.Load()), node.args, []))]
-            node.args = []
+        if method and method.attr == "next" and not node.args and not node.keywords:
+            return ast.copy_location(ast.Call(ast.Name("next", ast.Load()), [method.value], []), node)
+        if method and method.attr == "sort" and len(node.args) < 2 and not is_module(method.value):
+            call = ast.Call(ast.Name("_sort2", ast.Load()), [method.value, *node.args], node.keywords)
+            return ast.copy_location(call, node)
         if self.bytes and method and not is_pickle(node):
             return self.at_border(node, method)
         if self.bytes and isinstance(node.func, ast.Name) and node.func.id in self.imported:
@@ -307,6 +360,11 @@ class Operators(ast.NodeTransformer):
             if not at and not node.keywords:  # what Python 2 has pickled
                 node.keywords = [ast.keyword("encoding", ast.Constant("latin1"))]
         return node
+
+
+def is_module(node: ast.AST) -> bool:
+    """Whether this is what numpy is called, whose functions are not an object's methods."""
+    return isinstance(node, ast.Name) and node.id in ("np", "numpy")
 
 
 def rename_tostring(node: ast.AST) -> None:

@@ -13,6 +13,7 @@ import csv
 import io
 import os
 import pickle
+import struct
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -191,6 +192,9 @@ def call(function: Callable[..., Any], *args: Any, **options: Any) -> Any:
     """
     if function is io.StringIO:  # as the converter calls StringIO.StringIO and cStringIO.StringIO
         return Buffer(*(as_bytes(each) for each in args))
+    if len(args) == 2 and getattr(function, "__name__", "") == "translate" and isinstance(function.__self__, str):
+        table, gone = args  # str.translate of Python 2: what is deleted comes second
+        return function.__self__.translate(dict.fromkeys(map(ord, gone))).translate(table or {})
     if function in (csv.reader, csv.DictReader) and args:
         args = (map(as_text, args[0]), *args[1:])
     if function in PICKLES:
@@ -236,14 +240,14 @@ def of_text(function: Callable[..., Any], args: tuple[Any, ...], options: dict[s
     """A call, and where it refuses text for bytes, or bytes for text, once more with the other."""
     try:
         return given(function(*args, **options))
-    except TypeError as error:
+    except (TypeError, struct.error) as error:
         for convert in (as_bytes, as_text) if any(word in str(error) for word in ASKED) else (as_text,):
             other, named = [convert(each) for each in args], {key: convert(each) for key, each in options.items()}
             if all(a is b for a, b in zip([*other, *named.values()], [*args, *options.values()])):
                 continue  # nothing to convert: the error is another
             try:
                 result = function(*other, **named)
-            except TypeError:
+            except (TypeError, struct.error):
                 continue
             tell()
             return given(result)
