@@ -192,9 +192,10 @@ def call(function: Callable[..., Any], *args: Any, **options: Any) -> Any:
     """
     if function is io.StringIO:  # as the converter calls StringIO.StringIO and cStringIO.StringIO
         return Buffer(*(as_bytes(each) for each in args))
-    if len(args) == 2 and getattr(function, "__name__", "") == "translate" and isinstance(function.__self__, str):
-        table, gone = args  # str.translate of Python 2: what is deleted comes second
-        return function.__self__.translate(dict.fromkeys(map(ord, gone))).translate(table or {})
+    owner = getattr(function, "__self__", None)
+    if len(args) == 2 and isinstance(owner, str) and function == owner.translate:  # in Python 2 what is deleted comes second
+        table, gone = args
+        return owner.translate(dict.fromkeys(map(ord, gone))).translate(table or {})
     if function in (csv.reader, csv.DictReader) and args:
         args = (map(as_text, args[0]), *args[1:])
     if function in PICKLES:

@@ -576,6 +576,9 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("projects", nargs="+", type=Path)
     parser.add_argument("--work", type=Path, required=True, help="the scratch folder")
     parser.add_argument("--most", type=int, default=2, help="scripts of a project")
+    parser.add_argument(
+        "--after", type=int, default=0, help="of a project's scripts those behind so many, for a later count"
+    )
     parser.add_argument("--like", default="", help="what a script's path has in it")
     parser.add_argument("--seconds", type=int, default=SECONDS, help="that a script may take")
     parser.add_argument(
@@ -592,7 +595,7 @@ def main(arguments: list[str]) -> int:
     print("| project | commit | script | outcome | stubs | what stopped it |\n|---|---|---|---|---|---|", flush=True)
     for project in args.projects:
         folder, commit = export(project, work)
-        for script in scripts(folder, args.most, args.like):
+        for script in scripts(folder, args.after + args.most, args.like)[args.after :]:
             machine = work / "machines" / folder.name if args.outside else None
             result = run(
                 script,
