@@ -55,11 +55,12 @@ class Function:
 
     top_class: ClassVar[type[Top]] = Top
     names_its_top: ClassVar[bool] = True  # whether a first top without a name has the layer's
+    counts_bottoms: ClassVar[bool] = True  # whether in_place needs a bottom for each top
 
     def __init__(self, type: str, bottoms: tuple[Any, ...], ntop: int, in_place: bool, fields: dict[str, Any]) -> None:
         self.type, self.name, self.bottoms, self.in_place = type, fields.pop("name", ""), bottoms, in_place
         self.type_name, self.inputs, self.params, self.ntop = type, bottoms, fields, ntop
-        if in_place and not 0 < ntop <= len(bottoms):
+        if in_place and self.counts_bottoms and not 0 < ntop <= len(bottoms):
             raise ModelError(
                 f"{self}: in_place means that its tops are its first bottoms; it has {len(bottoms)} and ntop={ntop}"
             )
@@ -305,7 +306,7 @@ def to_net(layers: list[Function], names: dict[Top | Function, str]) -> NetParam
     def add(layer: Function) -> LayerParameter:
         bottoms = [b if isinstance(b, str) else done[b.layer].top[b.index] for b in layer.bottoms]
         if layer.in_place:
-            tops, first = bottoms[: layer.ntop], names.get(layer.tops[0], "")
+            tops, first = bottoms[: layer.ntop], names.get(layer.tops[0], "") if layer.tops else ""
         else:
             own = [layer.name if layer.names_its_top else "", *[""] * layer.ntop]
             tops = [names.get(top) or own[i] or automatic(layer.type) for i, top in enumerate(layer.tops)]

@@ -45,6 +45,7 @@ class Function(SpecFunction):
 
     top_class = Top
     names_its_top = False
+    counts_bottoms = False  # in place without bottoms has no tops but those that the field `top` names
 
     def __init__(self, type_name: str, inputs: tuple[Any, ...], params: dict[str, Any]) -> None:
         for index, bottom in enumerate(inputs):

@@ -344,7 +344,7 @@ class Operators(ast.NodeTransformer):
         method = node.func if isinstance(node.func, ast.Attribute) else None
         if method and method.attr == "next" and not node.args and not node.keywords:
             return ast.copy_location(ast.Call(ast.Name("next", ast.Load()), [method.value], []), node)
-        if method and method.attr == "sort" and len(node.args) < 2 and not is_module(method.value):
+        if method and method.attr == "sort" and len(node.args) < 2:
             call = ast.Call(ast.Name("_sort2", ast.Load()), [method.value, *node.args], node.keywords)
             return ast.copy_location(call, node)
         if self.bytes and method and not is_pickle(node):
@@ -360,11 +360,6 @@ class Operators(ast.NodeTransformer):
             if not at and not node.keywords:  # what Python 2 has pickled
                 node.keywords = [ast.keyword("encoding", ast.Constant("latin1"))]
         return node
-
-
-def is_module(node: ast.AST) -> bool:
-    """Whether this is what numpy is called, whose functions are not an object's methods."""
-    return isinstance(node, ast.Name) and node.id in ("np", "numpy")
 
 
 def rename_tostring(node: ast.AST) -> None:

@@ -294,3 +294,18 @@ def test_pydot_graph():
     assert isinstance(graph, pydot.Dot)
     assert len(graph.get_edges()) == 10
     assert io.StringIO(graph.to_string()).read().count("->") == 10
+
+
+def test_in_place_without_bottoms_has_the_tops_that_it_names():
+    """A layer of data for TEST under the names of that for TRAIN, as scripts write it; BVLC's net_spec makes these tops of it."""
+    n = caffe.NetSpec()
+    n.data, n.label = L.ImageData(source="train.txt", include=dict(phase=caffe.TRAIN), ntop=2)
+    n.test_data, n.test_label = L.ImageData(
+        source="test.txt", include=dict(phase=caffe.TEST), name="data", top=["data", "label"], in_place=True, ntop=2
+    )
+    n.relu = L.ReLU(n.data, in_place=True)
+    train, test, relu = n.to_proto().layer
+    for layer in (train, test):
+        assert (layer.name, list(layer.bottom), list(layer.top)) == ("data", [], ["data", "label"])
+    assert test.image_data_param.source == "test.txt"
+    assert list(relu.top) == ["data"]
