@@ -193,7 +193,9 @@ def call(function: Callable[..., Any], *args: Any, **options: Any) -> Any:
     if function is io.StringIO:  # as the converter calls StringIO.StringIO and cStringIO.StringIO
         return Buffer(*(as_bytes(each) for each in args))
     owner = getattr(function, "__self__", None)
-    if len(args) == 2 and isinstance(owner, str) and function == owner.translate:  # in Python 2 what is deleted comes second
+    if (
+        len(args) == 2 and isinstance(owner, str) and function == owner.translate
+    ):  # in Python 2 what is deleted comes second
         table, gone = args
         return owner.translate(dict.fromkeys(map(ord, gone))).translate(table or {})
     if function in (csv.reader, csv.DictReader) and args:
