@@ -61,6 +61,7 @@ TYPES = {
     "ComplexType": complex, "BooleanType": bool, "ListType": list, "TupleType": tuple, "DictType": dict, "DictionaryType": dict,
     "TypeType": type, "ClassType": type, "ObjectType": object, "NoneType": type(None), "SliceType": slice,
     "FileType": io.IOBase, "UnboundMethodType": types.FunctionType, "InstanceType": object,
+    "XRangeType": range, "BufferType": memoryview,
 }  # fmt: skip
 ITERTOOLS = {
     "izip": zip, "imap": map, "ifilter": filter, "izip_longest": itertools.zip_longest, "ifilterfalse": itertools.filterfalse,
