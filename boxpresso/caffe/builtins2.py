@@ -85,10 +85,10 @@ def filter(function: Callable[[Any], Any] | None, iterable: Iterable[Any]) -> An
     >>> filter(str.isdigit, "a1b2"), filter(None, (0, 1)), filter(None, {0, 2})
     ('12', (1,), [2])
     """
-    kept = list(builtins.filter(function, iterable))
+    values = list(builtins.filter(function, iterable))
     if isinstance(iterable, str):
-        return "".join(kept)
-    return tuple(kept) if isinstance(iterable, tuple) else kept
+        return "".join(values)
+    return tuple(values) if isinstance(iterable, tuple) else values
 
 
 class Whole(float):

@@ -627,10 +627,10 @@ class Net:
             [s for n in numbers for s in rows[n][1]]
         )
 
-    def _shapes(self, method: str, given: Any) -> list[tuple[list[Shape], list[Shape]]]:
+    def _shapes(self, method: str, inputs: Any) -> list[tuple[list[Shape], list[Shape]]]:
         """For the inputs and each layer the shapes of what it reads and what it makes."""
         net = self.net
-        shapes = shapes_of_inputs(method, given, net.inputs)
+        shapes = shapes_of_inputs(method, inputs, net.inputs)
         with with_inputs(net, shapes):
             rows = [(shapes, shapes)]
             for name, (layer, tops) in self._known.items():

@@ -16,14 +16,14 @@ Shape = tuple[int, ...]
 FLOAT = 4  # bytes of a number
 
 
-def shapes_of_inputs(method: str, given: Any, names: Sequence[str]) -> list[Shape]:
+def shapes_of_inputs(method: str, shapes: Any, names: Sequence[str]) -> list[Shape]:
     """The shape of each input, of one shape or a list of them. Raises BoxpressoError for another number of them."""
-    many = list(given)
-    if not many or not isinstance(many[0], (list, tuple, np.ndarray)):
-        many = [many]
-    if len(many) != len(names):
-        raise BoxpressoError(f"{method}: the net has the inputs {list(names)}, and got {len(many)} shapes: {given!r}")
-    return [tuple(int(side) for side in shape) for shape in many]
+    rows = list(shapes)
+    if not rows or not isinstance(rows[0], (list, tuple, np.ndarray)):
+        rows = [rows]
+    if len(rows) != len(names):
+        raise BoxpressoError(f"{method}: the net has the inputs {list(names)}, and got {len(rows)} shapes: {shapes!r}")
+    return [tuple(int(side) for side in shape) for shape in rows]
 
 
 @contextmanager
