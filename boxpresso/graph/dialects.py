@@ -24,7 +24,8 @@ def settle(net: NetParameter) -> NetParameter:
     whose locations are twice as many as its boxes is TextBoxes' (`denser_prior_boxes`); one with sizes of 32, 64 and
     128 pixels and locations for 21 boxes is FaceBoxes', and so are the others of its net (`faceboxes`). Their programs
     make more boxes without a word in the prototxt. A Pooling, Reshape or Flatten in place keeps the name of its top, and
-    its input has another. A Sum of several bottoms (R*CNN's) is an Eltwise. Where a Crop without crop_param cuts is told by
+    its input has another. A Sum of several bottoms (R*CNN's) is an Eltwise. A MAE of scores that an OrdinalRegressionLoss
+    reads, too, is of ranks (`ordinal`). Where a Crop without crop_param cuts is told by
     `crops.align_crops`.
 
     Examples
@@ -42,7 +43,8 @@ def settle(net: NetParameter) -> NetParameter:
     wanting = [layer for layer in net.layer if wants_classes(layer)]
     marks = priors(net)
     pools = [i for i, layer in enumerate(net.layer) if shapes_in_place(net, layer)]
-    if not wanting and not marks and not pools and not any(adds_bottoms(layer) for layer in net.layer):
+    ranked = {layer.bottom[0] for layer in net.layer if layer.type == "OrdinalRegressionLoss" and layer.bottom}
+    if not wanting and not marks and not pools and not ranked and not any(map(adds_bottoms, net.layer)):
         return net
     result = NetParameter()
     result.CopyFrom(net)
@@ -55,6 +57,8 @@ def settle(net: NetParameter) -> NetParameter:
             setattr(layer.prior_box_param, marks[layer.name], True)
         if adds_bottoms(layer):
             layer.type = "Eltwise"
+        if layer.type == "MAE" and ranked & set(layer.bottom[:1]):
+            layer.mae_param.ordinal = True
     return result
 
 

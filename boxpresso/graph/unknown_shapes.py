@@ -105,9 +105,9 @@ class UnknownShapes:
             blobs[regions].reshape(REGIONS, 5)
             self.changed()
             return
-        if Trait.COMPARES in traits and self.open(bottoms[0]) and not self.open(bottoms[1]):
-            if self.origin[bottoms[0]] not in self.made_of.get(bottoms[1], {bottoms[1]}):
-                bottoms = [bottoms[1], bottoms[0], *bottoms[2:]]  # what is wanted stands before what is computed
+        wanted_first = Trait.COMPARES in traits and self.open(bottoms[0]) and not self.open(bottoms[1])
+        if wanted_first and self.origin[bottoms[0]] not in self.made_of.get(bottoms[1], {bottoms[1]}):
+            bottoms = [bottoms[1], bottoms[0], *bottoms[2:]]
         labelled = Trait.CLASS_LABELS in traits
         known_rows, rows = labelled or Trait.COMPARES in traits, blobs[bottoms[0]].shape
         for at, name in enumerate(bottoms[1:], 1):

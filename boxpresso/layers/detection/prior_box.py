@@ -56,10 +56,11 @@ class PriorBox(Layer, type="PriorBox", param="prior_box_param", bottoms=2, tops=
     Raises
     ------
     LayerError
-        For a missing `min_size` and `fixed_size`, or both; sizes, densities, aspect ratios, variances or steps that are not above 0; a `max_size` that
-        is not above its `min_size`; `max_size` for some of the `min_size` only; a number of variances other than
-        1 or 4; a `fixed_size` without its `density`; `fixed_ratio` beside `aspect_ratio`; both fields and their pair (`step` with `step_h`, `img_size` with `img_h`); bottoms without four
-        axes or without cells; and fields of other programs: `tf`, `yx_order`, `keras`, `box_width` and `box_height`.
+        For a missing `min_size` and `fixed_size`, or both; sizes, densities, aspect ratios, variances or steps that are
+        not above 0; a `max_size` that is not above its `min_size`; `max_size` for some of the `min_size` only; a
+        `fixed_size` without its `density`; `fixed_ratio` beside `aspect_ratio`; a number of variances other than 1 or 4;
+        both fields and their pair (`step` with `step_h`, `img_size` with `img_h`); bottoms without four axes or without
+        cells; and fields of other programs: `tf`, `yx_order`, `keras`, `box_width` and `box_height`.
 
     Source
     ------
