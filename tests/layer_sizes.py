@@ -100,6 +100,10 @@ CASES: list[Case] = [
     Case("ConvolutionRistretto",
          CONVOLUTION + " quantization_param { bw_params: 5 fl_params: 3 bw_layer_in: 6 fl_layer_in: 3 "
          "bw_layer_out: 8 fl_layer_out: 2 }", refused={"c": EMPTY, "hw": FIT}),
+    Case("ConvolutionFixed", CONVOLUTION + " fixed_param {}", refused={"c": EMPTY, "hw": FIT}),
+    Case("DeconvolutionFixed", CONVOLUTION + " fixed_param {}", refused={"c": EMPTY, "hw": "too large"}),
+    Case("InnerProductFixed", 'inner_product_param { num_output: 4 weight_filler { type: "gaussian" } } fixed_param {}',
+         refused={"chw": "hold no elements"}),
     Case("Deconvolution", CONVOLUTION, refused={"c": EMPTY, "hw": "too large"}),
     Case("DepthwiseConvolution",
          'convolution_param { num_output: 8 kernel_size: 3 pad: 1 weight_filler { type: "gaussian" } }',
@@ -113,8 +117,6 @@ CASES: list[Case] = [
          refused={"chw": "hold no elements"}),
     Case("FcRistretto", 'inner_product_param { num_output: 4 weight_filler { type: "gaussian" } } quantization_param { '
          "bw_params: 5 fl_params: 3 bw_layer_in: 6 fl_layer_in: 3 bw_layer_out: 8 fl_layer_out: 2 }",
-         refused={"chw": "hold no elements"}),
-    Case("LinearTransform", 'linear_transform_param { num_output: 4 weight_filler { type: "gaussian" } }',
          refused={"chw": "hold no elements"}),
     Case("Similarity", "", "n c, k c", down=(0, 1), refused={"kc": "rows of"}),
     Case("ConvLSTM", "lstm_conv_param { num_output: 2 kernel_size: 3 pad: 1 }", "k n c h w, 0: k n",
@@ -154,6 +156,8 @@ CASES: list[Case] = [
     Case("Scale", "scale_param { axis: 0 }", "n c h w, n", down=(0, 1)), Case("LRN"),
     Case("LRN", "lrn_param { norm_region: WITHIN_CHANNEL }"), Case("MVN"),
     Case("MVN", "mvn_param { across_channels: true }"),
+    Case("ScaleFixed", "fixed_param {}"), Case("NormalizeFixed", "fixed_param {}"), Case("PReLUFixed", "fixed_param {}"),
+    Case("FixedNeuron"), Case("FixedNeuron", phase="TRAIN"),
     Case("Normalize"), Case("Normalize", "norm_param { across_spatial: false channel_shared: false }"),
     Case("GroupNorm", "group_norm_param { group_num: 4 }"), Case("Softmax"), Case("NormalizationL2"), Case("GradientScaler"),
     *plain("AbsVal", "BNLL", "CReLU", "ELU", "Exp", "GELU", "Log", "Power", "PReLU", "ReLU", "ReLU6", "SeLu", "Sigmoid",

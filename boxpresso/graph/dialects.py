@@ -24,7 +24,8 @@ def settle(net: NetParameter) -> NetParameter:
     whose locations are twice as many as its boxes is TextBoxes' (`denser_prior_boxes`); one with sizes of 32, 64 and
     128 pixels and locations for 21 boxes is FaceBoxes', and so are the others of its net (`faceboxes`). Their programs
     make more boxes without a word in the prototxt. A Pooling, Reshape or Flatten in place keeps the name of its top, and
-    its input has another. A Sum of several bottoms (R*CNN's) is an Eltwise. A MAE of scores that an OrdinalRegressionLoss
+    its input has another. A Sum of several bottoms (R*CNN's) is an Eltwise, a LinearTransform (DeViSE's)
+    an InnerProduct without a bias. A MAE of scores that an OrdinalRegressionLoss
     reads, too, is of ranks (`ordinal`). Where a Crop without crop_param cuts is told by
     `crops.align_crops`.
 
@@ -44,7 +45,7 @@ def settle(net: NetParameter) -> NetParameter:
     marks = priors(net)
     pools = [i for i, layer in enumerate(net.layer) if shapes_in_place(net, layer)]
     ranked = {layer.bottom[0] for layer in net.layer if layer.type == "OrdinalRegressionLoss" and layer.bottom}
-    if not wanting and not marks and not pools and not ranked and not any(map(adds_bottoms, net.layer)):
+    if not wanting and not marks and not pools and not ranked and not any(map(renamed, net.layer)):
         return net
     result = NetParameter()
     result.CopyFrom(net)
@@ -57,6 +58,8 @@ def settle(net: NetParameter) -> NetParameter:
             setattr(layer.prior_box_param, marks[layer.name], True)
         if adds_bottoms(layer):
             layer.type = "Eltwise"
+        if layer.type == "LinearTransform":
+            make_inner_product(layer)
         if layer.type == "MAE" and ranked & set(layer.bottom[:1]):
             layer.mae_param.ordinal = True
     return result
@@ -65,6 +68,22 @@ def settle(net: NetParameter) -> NetParameter:
 def adds_bottoms(layer: LayerParameter) -> bool:
     """Whether a layer is R*CNN's Sum; those of other programs have fields or a single bottom, and stay unknown."""
     return layer.type == "Sum" and len(layer.bottom) > 1 == len(layer.top) and not layer.HasField("sum_param")
+
+
+def renamed(layer: LayerParameter) -> bool:
+    """Whether a layer is one of another type under a name of its program."""
+    return adds_bottoms(layer) or layer.type == "LinearTransform"
+
+
+def make_inner_product(layer: LayerParameter) -> None:
+    """Makes an InnerProduct of DeViSE's LinearTransform."""
+    p, own = layer.linear_transform_param, layer.inner_product_param
+    layer.type = "InnerProduct"
+    own.num_output, own.axis, own.bias_term = p.num_output, p.axis, False
+    own.weight_filler.CopyFrom(p.weight_filler)
+    if not p.backprop:
+        layer.propagate_down[:] = [False]
+    layer.ClearField("linear_transform_param")
 
 
 def shapes_in_place(net: NetParameter, layer: LayerParameter) -> bool:

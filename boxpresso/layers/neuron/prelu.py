@@ -79,7 +79,7 @@ class PReLU(
         if self.in_place_now:
             self.place.data[...] = bottom[0].data
         self.kernels.prelu_forward(
-            self.images * self.channels, bottom[0].data, self.slope.data, top[0].data, *self.layout()
+            self.images * self.channels, bottom[0].data, self.blobs[0].data, top[0].data, *self.layout()
         )
 
     def fuse(self) -> Fusible | None:

@@ -98,7 +98,7 @@ class Scale(
         if bottom[0] is top[0]:
             self.copy.reshape(*bottom[0].shape)
             copy = self.copy.data
-        self.affine.apply(bottom[0].data, scale.data, self.bias.data if self.bias else None, top[0].data, copy)
+        self.affine.apply(bottom[0].data, scale.data, self.blobs[-1].data if self.bias else None, top[0].data, copy)
 
     def fuse(self) -> Fusible | None:
         if not self.learned or not self.by_channel:
