@@ -1,4 +1,4 @@
-"""MAE, RankingLoss and CenterCosLoss against loops in numpy, by the text of their programs."""
+"""MAE, RankingLoss, CenterCosLoss and NPairCLoss against loops in numpy, by the text of their programs."""
 
 from __future__ import annotations
 
@@ -18,12 +18,15 @@ RANKED, FIRST = (
 )
 CENTRED = 'type: "CenterCosLoss" center_cos_loss_param { num_output: 9 center_cos_filler { type: "gaussian" } }'
 ORDINAL = 'type: "MAE" mae_param { ordinal: true ignore_label: 7 }'
+PAIRED, ROWS = 'type: "NPairCLoss" group_id: 1', RNG.standard_normal((14, 9)) * 30
+PAIRS = np.stack([np.zeros(14), RNG.permutation(14) // 2], 1)
 LAUNCHES: list[tuple] = [  # for tests/device/test_threaded.py
     (RANKED, [SCORES, LABELS], [True, False]),
     (f'type: "RankingLoss" {FIRST}', [SCORES, LABELS], [True, False]),
     (CENTRED, [SCORES, LABELS], [True, False]),
-    (ORDINAL, [SCORES, LABELS], None),
-    ('type: "MAE"', [SCORES, LABELS], None),
+    (ORDINAL, [SCORES, LABELS], []),
+    ('type: "MAE"', [SCORES, LABELS], []),
+    (PAIRED, [ROWS, PAIRS], [True, False], {"tops": 2}),
 ]
 
 
@@ -90,6 +93,39 @@ def test_ages_of_ranks_distributions_and_values(device):
         np.testing.assert_allclose(rig.forward()[0], np.abs(best - told).mean(), rtol=1e-6)
     rig = Rig('type: "MAE"', [SCORES[:, :1], LABELS], device=device)
     np.testing.assert_allclose(rig.forward()[0], np.abs(SCORES[:, 0] - LABELS).mean(), rtol=1e-6)
+
+
+def npairs(rows):
+    """(loss, share of the ten nearest), row by row."""
+    near, losses, shares = 0.001 * rows @ rows.T, [], []
+    for i in range(14):
+        own = PAIRS[:, 1] == PAIRS[i, 1]
+        (partner,) = np.flatnonzero(own & (np.arange(14) != i))
+        losses.append(np.log(1 + np.exp(near[i, ~own] - near[i, partner]).sum()))
+        shares.append(own[np.argsort(-near[i])[:10]].sum() / 10)
+    return np.mean(losses), np.mean(shares)
+
+
+def test_pairs_of_rows(device):
+    rig = Rig(PAIRED, [ROWS, PAIRS], device=device, dtype=np.float64, tops=2)
+    np.testing.assert_allclose(rig.forward(), npairs(ROWS), rtol=1e-9)
+    step, slope = 1e-5, np.zeros_like(ROWS)
+    for at in np.ndindex(*ROWS.shape):
+        for sign in (1, -1):
+            moved = ROWS.copy()
+            moved[at] += sign * step
+            slope[at] += sign * npairs(moved)[0] / (2 * step)
+    diff = rig.backward([np.array(2.0), np.array(0.0)], [True, False])[0]
+    np.testing.assert_allclose(diff, 2 * (slope + 1e-6 * ROWS / 14), rtol=1e-6, atol=1e-9)
+
+
+def test_a_class_has_two_rows():
+    for labels, message in (
+        (PAIRS[:, :1], "group_id 1 is none of the 1 labels"),
+        (PAIRS // 2 * 2, "two rows in a batch"),
+    ):
+        with pytest.raises(LayerError, match=message):
+            Rig(PAIRED, [ROWS, labels], tops=2).forward()
 
 
 def test_a_net_says_by_its_loss_that_ages_are_ranks():
