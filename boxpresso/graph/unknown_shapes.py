@@ -115,6 +115,8 @@ class UnknownShapes:
             wanted = rows if known_rows else layer.expects(at, rows)
             if wanted is None:
                 continue
+            if wanted[:1] == (-1,):
+                wanted = (*blobs[name].shape[:1], *wanted[1:])
             scores_of = self.made_of.get(bottoms[0], {bottoms[0]})
             if top is None and known_rows and name in self.cropped and self.cropped[name] not in scores_of:
                 self.deepen(self.cropped[name], layer, rows)

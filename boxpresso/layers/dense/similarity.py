@@ -56,6 +56,9 @@ class Similarity(Layer, type="Similarity", bottoms=2, tops=1, traits=Trait.WRITE
         )
         top[0].reshape(self.rows, self.others)
 
+    def expects(self, index: int, first: tuple[int, ...]) -> tuple[int, ...] | None:
+        return -1, *first[1:]
+
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         a, b = bottom[0].data, bottom[1].data
         self.gemm(False, True, self.rows, self.others, self.length, 1, a, b, 0, top[0].data)

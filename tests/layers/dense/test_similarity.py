@@ -59,3 +59,12 @@ def test_a_net_of_devise_learns_as_its_formula_says(back):
     assert (moved > 0) == back
     if back:
         np.testing.assert_allclose(net.blobs["ip"].diff, of_t @ w, rtol=1e-4, atol=1e-5)
+
+
+def test_rows_of_data_are_as_long_as_what_they_are_compared_with():
+    text = """layer { name: "d" type: "Data" top: "data" data_param { batch_size: 2 } transform_param { crop_size: 9 } }
+        layer { name: "w" type: "Data" top: "words" data_param { batch_size: 7 } }
+        layer { name: "ip" type: "InnerProduct" bottom: "data" top: "ip" inner_product_param { num_output: 5 } }
+        layer { name: "s" type: "Similarity" bottom: "ip" bottom: "words" top: "s" }"""
+    net = Net(parse_net(text), data="shapes", device="cpu", lazy=True)
+    assert (net.blobs["words"].shape, net.blobs["s"].shape) == ((7, 5), (2, 7))
