@@ -7,7 +7,6 @@ from functools import partial
 
 from ...device import Blob, blas
 from ..core import Layer, Trait
-from .columns import DEVICE
 
 
 class Similarity(Layer, type="Similarity", bottoms=2, tops=1, traits=Trait.WRITES_ALL):
@@ -41,7 +40,7 @@ class Similarity(Layer, type="Similarity", bottoms=2, tops=1, traits=Trait.WRITE
     [[3.0, 3.0, -2.0]]
     """
 
-    products, gpu_files = blas.HOST, (DEVICE,)
+    products, gpu_files = blas.HOST, (blas.TILED,)
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.gemm = partial(blas.gemm, self.device)

@@ -9,7 +9,6 @@ import numpy as np
 
 from ...device import Blob, Kernels, blas
 from ..core import Layer
-from ..dense.columns import DEVICE
 from .normalized_sum import rows_of
 
 SCALE, DECAY = 0.001, 0.001  # of its program, which has no fields for them
@@ -52,7 +51,7 @@ class NPairCLoss(Layer, type="NPairCLoss", bottoms=2, tops=2, loss=True):
     (2.3979, 0.2)
     """
 
-    kernels, products, gpu_files = Kernels("npair_loss.cu"), blas.HOST, (DEVICE,)
+    kernels, products, gpu_files = Kernels("npair_loss.cu"), blas.HOST, (blas.TILED,)
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.gemm = partial(blas.gemm, self.device)
