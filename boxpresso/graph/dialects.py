@@ -16,7 +16,7 @@ KEEPS = (
 )  # with one of them a layer has as many channels as its bottom
 
 
-def settle(net: NetParameter) -> NetParameter:
+def settle(net: NetParameter, whole: NetParameter | None = None) -> NetParameter:
     """The net with the settings that other layers tell.
 
     The number of classes of each FrcnnProposalTarget and FPNProposalTarget that does not give it is a fourth of the
@@ -24,10 +24,9 @@ def settle(net: NetParameter) -> NetParameter:
     whose locations are twice as many as its boxes is TextBoxes' (`denser_prior_boxes`); one with sizes of 32, 64 and
     128 pixels and locations for 21 boxes is FaceBoxes', and so are the others of its net (`faceboxes`). Their programs
     make more boxes without a word in the prototxt. A Pooling, Reshape or Flatten in place keeps the name of its top, and
-    its input has another. A Sum of several bottoms (R*CNN's) is an Eltwise, a LinearTransform (DeViSE's)
-    an InnerProduct without a bias. A MAE of scores that an OrdinalRegressionLoss
-    reads, too, is of ranks (`ordinal`). Where a Crop without crop_param cuts is told by
-    `crops.align_crops`.
+    its input has another. A Sum of several bottoms (R*CNN's) is an Eltwise, a LinearTransform (DeViSE's) an InnerProduct
+    without a bias. A MAE of scores that an OrdinalRegressionLoss reads, too, is of ranks (`ordinal`); `whole`, the net of
+    all phases, tells it where that loss is of another. Where a Crop without crop_param cuts is told by `crops.align_crops`.
 
     Examples
     --------
@@ -44,7 +43,7 @@ def settle(net: NetParameter) -> NetParameter:
     wanting = [layer for layer in net.layer if wants_classes(layer)]
     marks = priors(net)
     pools = [i for i, layer in enumerate(net.layer) if shapes_in_place(net, layer)]
-    ranked = {layer.bottom[0] for layer in net.layer if layer.type == "OrdinalRegressionLoss" and layer.bottom}
+    ranked = {each.bottom[0] for each in (whole or net).layer if each.type == "OrdinalRegressionLoss" and each.bottom}
     if not wanting and not marks and not pools and not ranked and not any(map(renamed, net.layer)):
         return net
     result = NetParameter()

@@ -133,7 +133,8 @@ def test_a_net_says_by_its_loss_that_ages_are_ranks():
         layer { name: "age" type: "MAE" bottom: "x" bottom: "label" top: "age" } LOSS"""
     loss = 'layer { name: "loss" type: "OrdinalRegressionLoss" bottom: "x" bottom: "label" top: "loss" }'
     x = np.array([[0, 1, 0, 1, 1, 0, 1, 0], [1, 0, 1, 0, 1, 0, 0, 2]])
-    for end, wanted in ((loss, 1.5), ("", 3)):  # ranks 2 and 1; the largest are at 1 and 7
+    train = loss[:-1] + " include { phase: TRAIN } }"
+    for end, wanted in ((loss, 1.5), (train, 1.5), ("", 3)):  # ranks 2 and 1; the largest are at 1 and 7
         net = Net(parse_net(text.replace("LOSS", end)), device="cpu", phase="TEST")
         net.blobs["x"].data[...], net.blobs["label"].data[...] = x, [0, 2]
         assert net.forward()["age"] == wanted
