@@ -319,6 +319,10 @@ def read_scenes(
     if args.voc:
         names = names or dict(enumerate(VOC_CLASSES, 1))
         classes = [names.get(label, f"label {label}") for label in range(1, max(names) + 1)]
+        if Path(args.voc).is_dir() and not (Path(args.voc) / "JPEGImages").is_dir():
+            raise BoxpressoError(
+                f"--voc {args.voc} has no folder JPEGImages, where VOC keeps its pictures: --data reads folders of other forms"
+            )
         scenes = read_voc(args.voc, args.set, classes)
         return scenes, list(range(len(scenes))), names, {}
     scenes, categories = read_coco(args.coco[1], pictures_in=args.coco[0])

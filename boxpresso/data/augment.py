@@ -5,7 +5,10 @@ Each takes a picture uint8 (H, W, C), the parameter message and a random generat
 
 from __future__ import annotations
 
+import functools
 import math
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,16 +17,17 @@ from PIL import Image, ImageOps
 from .errors import DataError
 from .picture import decode, encode, from_pillow, pad, resize, to_pillow
 
+Change = Callable[[np.ndarray], np.ndarray]
+
 
 def rounded(values: np.ndarray) -> np.ndarray:
     """To uint8 as OpenCV does: to the nearest, halves to even, clipped to 0 and 255."""
     return np.asarray(np.clip(np.rint(values), 0, 255), np.uint8)
 
 
-def linear(picture: np.ndarray, factor: float, offset: float) -> np.ndarray:
-    """Each value times a factor plus an offset, by a table."""
-    table = rounded(np.arange(256, dtype=np.float32) * np.float32(factor) + np.float32(offset))
-    return np.asarray(table[picture])
+def levels(factor: float, offset: float) -> np.ndarray:
+    """A table (256,) of each value times a factor plus an offset."""
+    return rounded(np.arange(256, dtype=np.float32) * np.float32(factor) + np.float32(offset))
 
 
 def hsv(picture: np.ndarray, turn: float = 0, saturation: float = 1) -> np.ndarray:
@@ -31,40 +35,63 @@ def hsv(picture: np.ndarray, turn: float = 0, saturation: float = 1) -> np.ndarr
     size = picture.shape[1], picture.shape[0]
     bands = Image.frombuffer("RGB", size, np.ascontiguousarray(picture), "raw", "RGB", 0, 1).convert("HSV")
     hues = (np.arange(256) - round(turn * 256 / 360)) % 256  # minus: red and blue have changed places
-    levels = linear(np.arange(256, dtype=np.uint8), saturation, 0)
-    output = bands.point([*hues.tolist(), *levels.tolist(), *range(256)]).convert("RGB")
+    output = bands.point([*hues.tolist(), *levels(saturation, 0).tolist(), *range(256)]).convert("RGB")
     return np.asarray(output)
 
 
-def distort(picture: np.ndarray, param: Any, rng: np.random.Generator) -> np.ndarray:
-    """Brightness, contrast, saturation and hue changed, and the order of channels, each with its probability.
+def distortion(channels: int, param: Any, rng: np.random.Generator) -> Change:
+    """A change of pictures of so many channels: of brightness, contrast, saturation and hue, and of the order of channels, each
+    with its probability. It is the same for each pixel, wherever that lies.
 
     Contrast comes second or, as often, last. hue_delta counts as in OpenCV, two degrees to one, and the hue goes round;
     saturation and hue leave a grey picture as it is. param: a DistortionParameter.
     """
-    p, color = param, picture.shape[2] == 3
+    p, changes = param, list[Change]()
+    table: np.ndarray | None = None  # of all changes of single values since the last of another kind
 
     def chosen(probability: float) -> bool:
         return bool(rng.random() < probability)
 
-    def brightness(x: np.ndarray) -> np.ndarray:
-        return linear(x, 1, rng.uniform(-p.brightness_delta, p.brightness_delta)) if chosen(p.brightness_prob) else x
+    def look_up() -> None:
+        nonlocal table
+        if table is not None:
+            changes.append(table.__getitem__)
+        table = None
 
-    def contrast(x: np.ndarray) -> np.ndarray:
-        return linear(x, rng.uniform(p.contrast_lower, p.contrast_upper), 0) if chosen(p.contrast_prob) else x
+    def linear(factor: float, offset: float) -> None:
+        nonlocal table
+        new = levels(factor, offset)
+        table = new if table is None else new[table]
 
-    def saturation_hue(x: np.ndarray) -> np.ndarray:
+    def brightness() -> None:
+        if chosen(p.brightness_prob):
+            linear(1, rng.uniform(-p.brightness_delta, p.brightness_delta))
+
+    def contrast() -> None:
+        if chosen(p.contrast_prob):
+            linear(rng.uniform(p.contrast_lower, p.contrast_upper), 0)
+
+    def saturation_hue() -> None:
         factor = rng.uniform(p.saturation_lower, p.saturation_upper) if chosen(p.saturation_prob) else 1
         turn = 2 * rng.uniform(-p.hue_delta, p.hue_delta) if chosen(p.hue_prob) else 0
-        return hsv(x, turn, factor) if color and (turn or factor != 1) else x
+        if channels == 3 and (turn or factor != 1):
+            look_up()
+            changes.append(lambda picture: hsv(picture, turn, factor))
 
     early = (brightness, contrast, saturation_hue)
     late = (brightness, saturation_hue, contrast)
     for step in early if rng.random() > 0.5 else late:
-        picture = step(picture)
+        step()
+    look_up()
     if chosen(p.random_order_prob):
-        picture = np.ascontiguousarray(picture[..., rng.permutation(picture.shape[2])])
-    return picture
+        order = rng.permutation(channels)
+        changes.append(lambda picture: np.ascontiguousarray(picture[..., order]))
+    return lambda picture: functools.reduce(lambda result, change: change(result), changes, picture)
+
+
+def distort(picture: np.ndarray, param: Any, rng: np.random.Generator) -> np.ndarray:
+    """A picture with a `distortion`."""
+    return distortion(picture.shape[2], param, rng)(picture)
 
 
 def check_distort(param: Any) -> None:
@@ -79,22 +106,53 @@ def check_distort(param: Any) -> None:
         raise DataError("distort_param: brightness_delta and hue_delta must not be negative")
 
 
-def expand(
-    picture: np.ndarray, param: Any, mean: np.ndarray, rng: np.random.Generator
-) -> tuple[np.ndarray, np.ndarray]:
-    """Places the picture at random on a larger canvas of the mean's colour (channels,); the canvas as fractions of the picture.
+@dataclass
+class Canvas:
+    """A picture (H, W, C) on a canvas of one colour (C,), and a change of its pixels, which is made where they are looked at.
 
-    The canvas is up to max_expand_ratio times as wide and high; it is the crop (xmin, ymin, xmax, ymax) for the boxes.
+    shape: of the canvas, rows and columns. top, left: where the picture lies.
     """
-    whole = np.array([0, 0, 1, 1], np.float32)
+
+    picture: np.ndarray
+    shape: tuple[int, ...]
+    colour: np.ndarray
+    change: Change | None = None
+    top: int = 0
+    left: int = 0
+
+    def part(self, top: int, left: int, rows: int, columns: int) -> np.ndarray:
+        """A rectangle of the canvas, with pixels of it."""
+        height, width = self.picture.shape[:2]
+        y0, y1 = (min(max(at - self.top, 0), height) for at in (top, top + rows))
+        x0, x1 = (min(max(at - self.left, 0), width) for at in (left, left + columns))
+        inside = self.picture[y0:y1, x0:x1]
+        if self.change is not None and inside.size:
+            inside = self.change(inside)
+        if inside.shape[:2] == (rows, columns):
+            return inside
+        above, before = min(max(self.top - top, 0), rows), min(max(self.left - left, 0), columns)
+        below, behind = rows - above - (y1 - y0), columns - before - (x1 - x0)
+        return pad(inside, above, below, before, behind, "CONSTANT", self.colour)
+
+    def whole(self) -> np.ndarray:
+        """All of the canvas."""
+        return self.part(0, 0, *self.shape)
+
+
+def expand(canvas: Canvas, param: Any, rng: np.random.Generator) -> np.ndarray:
+    """Places a picture at random on a larger canvas; the canvas as fractions of the picture, the crop (xmin, ymin, xmax, ymax)
+    for the boxes.
+
+    The canvas becomes up to max_expand_ratio times as wide and high.
+    """
     if rng.random() >= param.prob or param.max_expand_ratio - 1 < 0.01:
-        return picture, whole
+        return np.array([0, 0, 1, 1], np.float32)
     ratio = rng.uniform(1, param.max_expand_ratio)
-    rows, columns = picture.shape[:2]
+    rows, columns = canvas.picture.shape[:2]
     height, width = int(rows * ratio), int(columns * ratio)
     top, left = (int(rng.uniform(0, room)) if room else 0 for room in (height - rows, width - columns))
-    canvas = pad(picture, top, height - rows - top, left, width - columns - left, "CONSTANT", mean)
-    return canvas, np.array([-left / columns, -top / rows, (width - left) / columns, (height - top) / rows], np.float32)
+    canvas.shape, canvas.top, canvas.left = (height, width), top, left
+    return np.array([-left / columns, -top / rows, (width - left) / columns, (height - top) / rows], np.float32)
 
 
 def fitted_size(param: Any, width: int, height: int) -> tuple[int, int]:

@@ -107,31 +107,31 @@ class Transform:
 
     def distort_expand(
         self, picture: np.ndarray, boxes: np.ndarray, rng: np.random.Generator
-    ) -> tuple[np.ndarray, np.ndarray]:
+    ) -> tuple[augment.Canvas, np.ndarray]:
         """distort_param and expand_param, for a picture (H, W, C) and its boxes (N, 7)."""
-        p = self.param
+        p, channels = self.param, picture.shape[2]
+        mean = self.mean(channels) if p.HasField("expand_param") else None
+        colour = np.zeros(1, np.float32) if mean is None else mean.mean((1, 2))
+        canvas = augment.Canvas(picture, picture.shape[:2], colour)
         if p.HasField("distort_param"):
-            picture = augment.distort(picture, p.distort_param, rng)
+            canvas.change = augment.distortion(channels, p.distort_param, rng)
         if p.HasField("expand_param"):
-            mean = self.mean(picture.shape[2])
-            colour = np.zeros(1, np.float32) if mean is None else mean.mean((1, 2))
-            picture, canvas = augment.expand(picture, p.expand_param, colour, rng)
-            boxes = project(boxes, canvas, self.emit)
-        return picture, boxes
+            boxes = project(boxes, augment.expand(canvas, p.expand_param, rng), self.emit)
+        return canvas, boxes
 
     @property
     def emit(self) -> Any:
         return self.param.emit_constraint if self.param.HasField("emit_constraint") else None
 
-    def cut(self, picture: np.ndarray, boxes: np.ndarray, crop: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """A crop (xmin, ymin, xmax, ymax, as fractions) of a picture and its boxes, at whole pixels, one at least."""
-        rows, columns = picture.shape[:2]
+    def cut(self, canvas: augment.Canvas, boxes: np.ndarray, crop: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """A crop (xmin, ymin, xmax, ymax, as fractions) of a canvas and its boxes, at whole pixels, one at least."""
+        rows, columns = canvas.shape
         inside = np.clip(crop, 0, 1)
         x0, y0 = min(int(inside[0] * columns), columns - 1), min(int(inside[1] * rows), rows - 1)
         width = max(1, min(int((inside[2] - inside[0]) * columns), columns - x0))
         height = max(1, min(int((inside[3] - inside[1]) * rows), rows - y0))
         exact = [x0 / columns, y0 / rows, (x0 + width) / columns, (y0 + height) / rows]
-        return picture[y0 : y0 + height, x0 : x0 + width], project(boxes, np.array(exact, np.float32), self.emit)
+        return canvas.part(y0, x0, height, width), project(boxes, np.array(exact, np.float32), self.emit)
 
     def __call__(
         self, picture: np.ndarray, rng: np.random.Generator, boxes: np.ndarray | None = None

@@ -271,11 +271,8 @@ class Versions:
 
     def __init__(self, blobs: Iterable[Blob] = (), user: User | None = None) -> None:
         self.known = [(blob, blob._data, blob._data.used_by(user) if user else blob._data.changes) for blob in blobs]
-
-    @property
-    def buffers(self) -> dict[int, Buffer]:
-        """{id of a blob: the memory that it had then}."""
-        return {id(blob): buffer for blob, buffer, _ in self.known}
+        self.buffers = {id(blob): buffer for blob, buffer, _ in self.known}  # the memory that each blob had then
+        self.memory = set(self.buffers.values())
 
     @property
     def moved(self) -> bool:

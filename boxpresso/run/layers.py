@@ -58,6 +58,8 @@ class Layers(Source):
         {name of a parameter: the layer that owns it, and which of its parameters it is}.
     unread
         Blobs that no layer reads, in the order of their creation.
+    writers
+        {name of a blob: the numbers of the layers that have it as a top}.
     chains
         Layers that train together, by their numbers.
     reshapes
@@ -82,6 +84,7 @@ class Layers(Source):
         self.loss_weights: list[list[float]] = []
         self.shared: dict[str, tuple[Layer, int]] = {}
         self.unread: dict[str, None] = {}
+        self.writers: dict[str, list[int]] = {}
         self.chains: dict[int, TrainingChain] = {}
         self.inside: dict[int, list[TrainingChain]] = {}  # that may leave a blob out, by the blob's id
         self.keeper: Keeper | None = None
@@ -118,6 +121,8 @@ class Layers(Source):
         self.bottoms.append(bottom)
         self.tops.append(top)
         self.names.append((bottoms, list(tops)))
+        for name in tops:
+            self.writers.setdefault(name, []).append(len(self.names) - 1)
         self.seen.append(signature(bottom))
         self.reshapes.append(1)
         self.met.append([blob.shape for blob in bottom])
@@ -148,14 +153,14 @@ class Layers(Source):
         if isinstance(layer.lower(bottom, top), Same):
             return  # it changes nothing
         blob, name = top[0], layer.param.top[0]
-        for writer, (_, tops) in zip(self.layers, self.names):
-            if tops[:1] == [name] and writer.reads_top and writer.overwritten is None:
+        writers = self.writers[name]
+        for writer in (self.layers[i] for i in writers if self.names[i][1][0] == name):
+            if writer.reads_top and writer.overwritten is None:
                 writer.overwritten = Blob(blob.shape, layer.dtype, layer.device)
-        i = next(i for i, (_, tops) in enumerate(self.names) if name in tops)
-        maker = self.layers[i]
+        maker = self.layers[i := writers[0]]
         inner = [value for value in vars(maker).values() if isinstance(value, Blob)]
-        others = [other for other_name, other in self.blobs.items() if other_name != name]
-        if any(other._data is blob._data for other in (*others, *maker.blobs, *inner)):
+        sharing = [other for other in (*self.blobs.values(), *maker.blobs, *inner) if other._data is blob._data]
+        if len(sharing) > 1:  # the blob is one of them
             maker.apart = True
             with named(maker):
                 maker.reshape(self.bottoms[i], self.tops[i])

@@ -528,7 +528,7 @@ class Runner:
         result = Blob(shape, self.dtype, self.device)
         result.share_data(blob)
         # A Parameter's top is its parameter.
-        if any(buffer is blob._data for buffer in self.packed.buffers.values()):
+        if blob._data in self.packed.memory:
             result._data = self.as_it_was(blob._data)
         return result
 

@@ -220,6 +220,12 @@ def test_wrong_use(folder, tmp_path, capsys):
     status, out = run(folder, capsys, "--voc", "x", "--coco", "x", "y")
     assert status == 1
     assert "exclude each other" in out.err
+    status, out = run(folder, capsys, "--voc", str(folder / "Annotations"))
+    assert (status, "has no folder JPEGImages" in out.err, "--data reads folders of other forms" in out.err) == (
+        1,
+        True,
+        True,
+    )
     model, weights = write_tiny(tmp_path)
     assert main(["test", model]) == 2
     assert "give the weights" in capsys.readouterr().err

@@ -341,7 +341,8 @@ def test_expansion_moves_boxes_with_the_picture():
     text = "mean_value: 104 mean_value: 117 mean_value: 123 expand_param { prob: 0.5 max_expand_ratio: 4 }"
     expand, own, plain, widths = transform(text), boxes([1, 0, 0, 0, 1, 1, 0]), 0, []
     for seed in range(300):
-        made, left = expand.distort_expand(picture, own, rng(seed))
+        canvas, left = expand.distort_expand(picture, own, rng(seed))
+        made = canvas.whole()
         if made.shape == picture.shape:
             plain += 1
             continue

@@ -45,10 +45,12 @@ class AnnotatedSource(RecordSource):
         picture, boxes = picture_of(record.datum, transform.color, name), boxes_of(record)
         if not np.isfinite(boxes).all():
             raise BrokenRecord(f"{name} has a box that is not finite")
-        picture, boxes = transform.distort_expand(picture, boxes, rng)
+        canvas, boxes = transform.distort_expand(picture, boxes, rng)
         windows = crops(self.samplers, boxes[:, CORNERS], rng)
         if len(windows):
-            picture, boxes = transform.cut(picture, boxes, windows[rng.integers(len(windows))])
+            picture, boxes = transform.cut(canvas, boxes, windows[rng.integers(len(windows))])
+        else:
+            picture = canvas.whole()
         values, boxes = transform(picture, rng, boxes)
         return values, None if kind is None else boxes, record.datum.label
 
