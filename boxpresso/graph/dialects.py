@@ -16,7 +16,7 @@ KEEPS = (
 )  # with one of them a layer has as many channels as its bottom
 
 
-def settle(net: NetParameter) -> NetParameter:
+def settle(net: NetParameter, whole: NetParameter | None = None) -> NetParameter:
     """The net with the settings that other layers tell.
 
     The number of classes of each FrcnnProposalTarget and FPNProposalTarget that does not give it is a fourth of the
@@ -24,8 +24,9 @@ def settle(net: NetParameter) -> NetParameter:
     whose locations are twice as many as its boxes is TextBoxes' (`denser_prior_boxes`); one with sizes of 32, 64 and
     128 pixels and locations for 21 boxes is FaceBoxes', and so are the others of its net (`faceboxes`). Their programs
     make more boxes without a word in the prototxt. A Pooling, Reshape or Flatten in place keeps the name of its top, and
-    its input has another. A Sum of several bottoms (R*CNN's) is an Eltwise. Where a Crop without crop_param cuts is told by
-    `crops.align_crops`.
+    its input has another. A Sum of several bottoms (R*CNN's) is an Eltwise, a LinearTransform (DeViSE's) an InnerProduct
+    without a bias. A MAE of scores that an OrdinalRegressionLoss reads, too, is of ranks (`ordinal`); `whole`, the net of
+    all phases, tells it where that loss is of another. Where a Crop without crop_param cuts is told by `crops.align_crops`.
 
     Examples
     --------
@@ -42,7 +43,8 @@ def settle(net: NetParameter) -> NetParameter:
     wanting = [layer for layer in net.layer if wants_classes(layer)]
     marks = priors(net)
     pools = [i for i, layer in enumerate(net.layer) if shapes_in_place(net, layer)]
-    if not wanting and not marks and not pools and not any(adds_bottoms(layer) for layer in net.layer):
+    ranked = {each.bottom[0] for each in (whole or net).layer if each.type == "OrdinalRegressionLoss" and each.bottom}
+    if not wanting and not marks and not pools and not ranked and not any(map(renamed, net.layer)):
         return net
     result = NetParameter()
     result.CopyFrom(net)
@@ -55,12 +57,32 @@ def settle(net: NetParameter) -> NetParameter:
             setattr(layer.prior_box_param, marks[layer.name], True)
         if adds_bottoms(layer):
             layer.type = "Eltwise"
+        if layer.type == "LinearTransform":
+            make_inner_product(layer)
+        if layer.type == "MAE" and ranked & set(layer.bottom[:1]):
+            layer.mae_param.ordinal = True
     return result
 
 
 def adds_bottoms(layer: LayerParameter) -> bool:
     """Whether a layer is R*CNN's Sum; those of other programs have fields or a single bottom, and stay unknown."""
     return layer.type == "Sum" and len(layer.bottom) > 1 == len(layer.top) and not layer.HasField("sum_param")
+
+
+def renamed(layer: LayerParameter) -> bool:
+    """Whether a layer is one of another type under a name of its program."""
+    return adds_bottoms(layer) or layer.type == "LinearTransform"
+
+
+def make_inner_product(layer: LayerParameter) -> None:
+    """Makes an InnerProduct of DeViSE's LinearTransform."""
+    p, own = layer.linear_transform_param, layer.inner_product_param
+    layer.type = "InnerProduct"
+    own.num_output, own.axis, own.bias_term = p.num_output, p.axis, False
+    own.weight_filler.CopyFrom(p.weight_filler)
+    if not p.backprop:
+        layer.propagate_down[:] = [False]
+    layer.ClearField("linear_transform_param")
 
 
 def shapes_in_place(net: NetParameter, layer: LayerParameter) -> bool:

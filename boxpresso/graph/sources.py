@@ -134,6 +134,12 @@ class Sources:
                 tops = [Top((tops[0].shape[0], sliced(net, layer.top[0]) or 1, 1, 1), "class", False)]
         if layer.type == "CPMData" and slice_points(net, layer.top[0]) == [3]:  # the map of the centre
             tops[0] = Top((tops[0].shape[0], 4, *tops[0].shape[2:]), tops[0].role, tops[0].certain)
+        if layer.type == "CPMData" and len(tops) > 1:  # masks, then maps; without masks nothing parts them
+            batch, channels, *rest = tops[1].shape
+            points = slice_points(net, layer.top[1])
+            if not tops[1].certain and len(points) == 3:
+                channels = 2 * points[1]
+            tops[1] = Top((batch, channels, *rest), tops[1].role, tops[1].certain and bool(points))
         for i, top in enumerate(tops):  # rows of boxes, which a Slice parts from what stands behind them
             points = slice_points(net, layer.top[i])
             if layer.type == "Python" and top.role == "image" and points and layer.top[i].startswith("gt"):

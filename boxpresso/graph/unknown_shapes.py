@@ -105,6 +105,9 @@ class UnknownShapes:
             blobs[regions].reshape(REGIONS, 5)
             self.changed()
             return
+        wanted_first = Trait.COMPARES in traits and self.open(bottoms[0]) and not self.open(bottoms[1])
+        if wanted_first and self.origin[bottoms[0]] not in self.made_of.get(bottoms[1], {bottoms[1]}):
+            bottoms = [bottoms[1], bottoms[0], *bottoms[2:]]
         labelled = Trait.CLASS_LABELS in traits
         known_rows, rows = labelled or Trait.COMPARES in traits, blobs[bottoms[0]].shape
         for at, name in enumerate(bottoms[1:], 1):
@@ -112,6 +115,8 @@ class UnknownShapes:
             wanted = rows if known_rows else layer.expects(at, rows)
             if wanted is None:
                 continue
+            if wanted[:1] == (-1,):
+                wanted = (*blobs[name].shape[:1], *wanted[1:])
             scores_of = self.made_of.get(bottoms[0], {bottoms[0]})
             if top is None and known_rows and name in self.cropped and self.cropped[name] not in scores_of:
                 self.deepen(self.cropped[name], layer, rows)

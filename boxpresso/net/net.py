@@ -186,7 +186,7 @@ class Net(Batched):
         message = upgrade_net(model) if isinstance(model, NetParameter) else read_net(model)
         self._text = message.SerializeToString()
         with OfFile(self.source):
-            chosen = settle(select(message, self.phase, level=level, stages=stages))
+            chosen = settle(select(message, self.phase, level=level, stages=stages), message)
             self.write_below, self.anchors = folders(write_below), read_anchors(anchors, model)
             self.sources = stand_ins(chosen, data, self.python_layers)
             self.param: NetParameter = split(self.sources.param if self.sources else chosen)

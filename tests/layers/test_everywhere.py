@@ -26,6 +26,7 @@ from boxpresso.proto.errors import LayerError
 
 discover()
 WITHOUT_CASE = {  # types, or families, that have none
+    "NPairCLoss": "its labels are pairs; tests/layers/loss/test_ranked_losses.py has them",
     "boxpresso.layers.data": "their tops come from files, scripts or the prototxt, not from bottoms",
     "Python": "what it computes is the user's own",
     "Module": "what it computes is the user's own",

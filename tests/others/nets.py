@@ -278,7 +278,8 @@ def build_in(path: Path, phase: str, net: NetParameter, files: Path, state: surv
             with corpus.at_most(SECONDS), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 level, stages = state or survey.state_of(net, phase)
-                Net(survey.unfilled(net), data=shapes, phase=phase, level=level, stages=stages, device="cpu", lazy=True)
+                options = {"level": level, "stages": stages, "python_layers": modules}
+                Net(survey.unfilled(net), data=shapes, phase=phase, device="cpu", lazy=True, **options)
         except (BoxpressoError, TimeoutError, MemoryError):
             continue
         return "sized", f"with {shapes} of {name}; without it: {result.reason}"

@@ -24,6 +24,7 @@ TYPES = [row for row in ROWS if row[0] != "type"]
 
 OTHERS = {  # types of ours that are not those of the forks that the row names: what refuses them
     "CropAndResize": ("crop_size", "crop_and_resize_param { crop_h: 2 crop_w: 2 }", [np.zeros((1, 1, 4, 4))] * 3),
+    "ScaleFixed": ("without fixed_param", "", [np.zeros((1, 2))]),  # Xilinx's has it
     "MultiSoftmaxWithLoss": ("has 6", "", [np.zeros((2, 3)), np.zeros((2, 3))]),  # a label for each score, several of 1
 }
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from ...device import Blob
 from ..core import Trait
+from ..core.fixed_point import FixedParameters
 from .convolution_base import ConvolutionLayer
 
 
@@ -60,3 +62,59 @@ class Convolution(
     >>> run_layer(text, [[[1, 2, 3, 4]]], params=[[1, 10], [0.5]]).tolist()
     [[[21.5, 32.5, 43.5]]]
     """
+
+
+class ConvolutionFixed(
+    FixedParameters,
+    Convolution,
+    type="ConvolutionFixed",
+    param=("convolution_param", "fixed_param"),
+    bottoms=(1, None),
+    tops=(1, None),
+    traits=Trait.WRITES_ALL,
+):
+    """Convolution whose parameters are rounded to what a fixed-point machine holds.
+
+    Forward each parameter has numbers of few bits, as FixedNeuron has them, halves rounded away from 0, with a point of its
+    own, which is found by `fixed_method`. The gradient is that of Convolution with the parameters as they are.
+
+    Learned parameters: those of Convolution, not rounded.
+
+    Parameters
+    ----------
+    bottom 0, ...
+        As of Convolution.
+    convolution_param
+        As of Convolution.
+    fixed_param
+        `bit_width` (8); `fixed_method` (DIFF_S): OVER_FLOW or DIFF_S, as of FixedNeuron; `enable` (true).
+
+    Returns
+    -------
+    top 0, ...
+        As of Convolution.
+
+    Raises
+    ------
+    LayerError
+        As of Convolution; no fixed_param; a bit_width of 0 or above 24; another fixed_method.
+
+    Source
+    ------
+    Xilinx/Vitis-AI (caffe-xilinx).
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> text = '''type: "ConvolutionFixed" convolution_param { num_output: 1 kernel_size: 1 bias_term: false }
+    ...     fixed_param { bit_width: 3 fixed_method: OVER_FLOW }'''
+    >>> run_layer(text, [[[[1]], [[10]]]], params=[[1.4, 0.6]]).item()  # 1.5 and 0.5
+    6.5
+    """
+
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
+        super().setup(bottom, top)
+        self.fix_parameters()
+
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
+        self.forward_fixed(super().forward, bottom, top)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from ...device import Blob
 from ..core import Trait
+from ..core.fixed_point import FixedParameters
 from ..core.lowering import Lowering, Numbers
 from .convolution_base import WindowLayer
 from .lowerings import DeconvolutionLowering
@@ -111,3 +112,59 @@ class Deconvolution(
                 self.convolution.gradient(y.diff, x.data, weights.diff)
             if down:
                 self.convolution.correlate(y.diff, weights.data, None, x.diff, False)
+
+
+class DeconvolutionFixed(
+    FixedParameters,
+    Deconvolution,
+    type="DeconvolutionFixed",
+    param=("convolution_param", "fixed_param"),
+    bottoms=(1, None),
+    tops=(1, None),
+    traits=Trait.WRITES_ALL,
+):
+    """Deconvolution whose parameters are rounded to what a fixed-point machine holds.
+
+    Forward each parameter has numbers of few bits, as FixedNeuron has them, halves rounded away from 0, with a point of its
+    own, which is found by `fixed_method`. The gradient is that of Deconvolution with the parameters as they are.
+
+    Learned parameters: those of Deconvolution, not rounded.
+
+    Parameters
+    ----------
+    bottom 0, ...
+        As of Deconvolution.
+    convolution_param
+        As of Deconvolution.
+    fixed_param
+        `bit_width` (8); `fixed_method` (DIFF_S): OVER_FLOW or DIFF_S, as of FixedNeuron; `enable` (true).
+
+    Returns
+    -------
+    top 0, ...
+        As of Deconvolution.
+
+    Raises
+    ------
+    LayerError
+        As of Deconvolution; no fixed_param; a bit_width of 0 or above 24; another fixed_method.
+
+    Source
+    ------
+    Xilinx/Vitis-AI (caffe-xilinx).
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> text = '''type: "DeconvolutionFixed" convolution_param { num_output: 1 kernel_size: 1 bias_term: false }
+    ...     fixed_param { bit_width: 3 fixed_method: OVER_FLOW }'''
+    >>> run_layer(text, [[[[1]], [[10]]]], params=[[1.4, 0.6]]).item()  # 1.5 and 0.5
+    6.5
+    """
+
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
+        super().setup(bottom, top)
+        self.fix_parameters()
+
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
+        self.forward_fixed(super().forward, bottom, top)

@@ -1,12 +1,14 @@
 // prior_box.cu: the prior boxes of every cell of a feature map, as fractions of the image.
 #include "kernel.h"
 
+constexpr int NO_EDGES = 0, ALL_EDGES = 1, OUTER_EDGES = 2;  // which edges of a box end at the image's: OUTER_EDGES at that of their side
+
 // The cells of a feature map: how many boxes each has, and cells a row; where the centre of the first cell is, in cells; and
-// the distance of cells and the size of the image in pixels. clip: whether boxes end at the border of the image.
+// the distance of cells and the size of the image in pixels. cut: one of the above.
 struct Cells {
   int sizes, columns;
   Real offset, step_x, step_y;
-  int image_width, image_height, clip;
+  int image_width, image_height, cut;
 };
 
 // boxes, variances: (cells, sizes, 4). size: of each box of a cell its width and height, and how far its centre is from the cell's,
@@ -24,7 +26,8 @@ KERNEL prior_box_forward(int n, Real* boxes, Real* variances, const Real* size, 
     box[2] = Real((center_x + half_width) / of.image_width);
     box[3] = Real((center_y + half_height) / of.image_height);
     for (int k = 0; k < 4; ++k) {
-      if (of.clip) box[k] = min(max(box[k], Real(0)), Real(1));
+      if (of.cut == ALL_EDGES || (of.cut == OUTER_EDGES && k < 2)) box[k] = max(box[k], Real(0));
+      if (of.cut == ALL_EDGES || (of.cut == OUTER_EDGES && k >= 2)) box[k] = min(box[k], Real(1));
       variances[4 * i + k] = variance[k];
     }
   }

@@ -29,6 +29,11 @@ class PriorBox(Layer, type="PriorBox", param="prior_box_param", bottoms=2, tops=
     cell, at distances of 8 and 16 pixels, and all boxes are a pixel smaller. A net whose locations are of so many more
     boxes sets these by itself.
 
+    With `fixed_size` in the place of `min_size` a size s has d x d boxes of each shape, d being its `density`: their
+    centres are trunc(s / d) pixels apart, along x first, and the first is trunc(s / 2) - trunc(s / d) / 2 to the left of
+    the cell's centre and above it. Shapes are those of the aspect ratios, or without the square those of `fixed_ratio`. The
+    left and upper edges end at the image's, and so do the right and lower ones, without `clip`, too.
+
     Parameters
     ----------
     bottom 0
@@ -40,7 +45,7 @@ class PriorBox(Layer, type="PriorBox", param="prior_box_param", bottoms=2, tops=
         (1 is always there); `flip` (true); `clip` (false): cut boxes at the image's edge; `variance` (0.1): one or
         four; `img_size`, or `img_h` and `img_w`: the size of the image, by default bottom 1's; `step`, or `step_h`
         and `step_w`: by default the image's size over the map's; `offset` (0.5); `denser_prior_boxes` (false);
-        `faceboxes` (false).
+        `faceboxes` (false). In the place of `min_size`: `fixed_size` and `density`, as many of each, and `fixed_ratio`.
 
     Returns
     -------
@@ -51,14 +56,16 @@ class PriorBox(Layer, type="PriorBox", param="prior_box_param", bottoms=2, tops=
     Raises
     ------
     LayerError
-        For a missing `min_size`; sizes, aspect ratios, variances or steps that are not above 0; a `max_size` that
-        is not above its `min_size`; `max_size` for some of the `min_size` only; a number of variances other than
-        1 or 4; both fields and their pair (`step` with `step_h`, `img_size` with `img_h`); bottoms without four
-        axes or without cells; and fields of other programs: `tf`, `yx_order`, `keras`, `box_width` and `box_height`.
+        For a missing `min_size` and `fixed_size`, or both; sizes, densities, aspect ratios, variances or steps that are
+        not above 0; a `max_size` that is not above its `min_size`; `max_size` for some of the `min_size` only; a
+        `fixed_size` without its `density`; `fixed_ratio` beside `aspect_ratio`; a number of variances other than 1 or 4;
+        both fields and their pair (`step` with `step_h`, `img_size` with `img_h`); bottoms without four axes or without
+        cells; and fields of other programs: `tf`, `yx_order`, `keras`, `box_width` and `box_height`.
 
     Source
     ------
-    SSD (Liu et al. 2016) and its Caffe; TextBoxes++ (Liao et al. 2018) and FaceBoxes (Zhang et al. 2017) with theirs.
+    SSD (Liu et al. 2016) and its Caffe; TextBoxes++ (Liao et al. 2018) and FaceBoxes (Zhang et al. 2017) with theirs;
+    zihaozhang9/FaceBoxes for `fixed_size`, which with several `fixed_ratio` counts other boxes than it makes.
 
     Examples
     --------
@@ -96,6 +103,13 @@ class PriorBox(Layer, type="PriorBox", param="prior_box_param", bottoms=2, tops=
 
     def check_sizes(self, p: Any) -> None:
         """Checks the fields that tell the boxes of a cell."""
+        for name in ("fixed_size", "fixed_ratio", "density"):
+            self.need(
+                all(s > 0 for s in getattr(p, name)), f"every {name} must be positive, got {list(getattr(p, name))}"
+            )
+        if p.fixed_size or p.density or p.fixed_ratio:
+            self.check_fixed(p)
+            return
         self.need(p.min_size, "min_size is missing: give at least one, in pixels")
         self.need(all(s > 0 for s in p.min_size), f"every min_size must be positive, got {list(p.min_size)}")
         self.need(
@@ -107,6 +121,19 @@ class PriorBox(Layer, type="PriorBox", param="prior_box_param", bottoms=2, tops=
             f"each max_size must be above its min_size, got {list(p.max_size)} and {list(p.min_size)}",
         )
         self.need(all(a > 0 for a in p.aspect_ratio), f"aspect ratios must be positive, got {list(p.aspect_ratio)}")
+
+    def check_fixed(self, p: Any) -> None:
+        """Checks the fields that go with fixed_size."""
+        self.need(
+            len(p.fixed_size) == len(p.density) > 0,
+            f"needs a density for each fixed_size, got {len(p.density)} for {len(p.fixed_size)}",
+        )
+        self.need(min(p.density) >= 1, f"every density must be 1 or more, got {list(p.density)}")
+        self.need(not p.fixed_ratio or not p.aspect_ratio, "give either fixed_ratio or aspect_ratio, not both")
+        self.need(all(a > 0 for a in p.aspect_ratio), f"aspect ratios must be positive, got {list(p.aspect_ratio)}")
+        other = p.min_size or p.max_size or p.denser_prior_boxes or p.faceboxes
+        self.need(not other, "min_size, max_size, denser_prior_boxes and faceboxes do not go with fixed_size")
+        self.need(self.boxes(p) < 2**24, f"{self.boxes(p)} boxes in a cell; there can be 2^24 - 1")
 
     @staticmethod
     def ratios(p: Any) -> list[float]:
@@ -125,6 +152,8 @@ class PriorBox(Layer, type="PriorBox", param="prior_box_param", bottoms=2, tops=
     @classmethod
     def boxes(cls, p: Any) -> int:
         """How many boxes a cell has in Caffe; `denser_prior_boxes` and `faceboxes` make more of them."""
+        if p.fixed_size:
+            return len(p.fixed_ratio or cls.ratios(p)) * sum(int(density) ** 2 for density in p.density)
         return len(p.min_size) * (len(cls.ratios(p)) + bool(p.max_size))
 
     @classmethod
@@ -156,6 +185,8 @@ class PriorBox(Layer, type="PriorBox", param="prior_box_param", bottoms=2, tops=
     @classmethod
     def dense(cls, p: Any, sizes: np.ndarray[Any, Any], step_y: float) -> np.ndarray[Any, Any]:
         """(rows, 4) float64: width, height and where the centre is in pixels along x and y, from the middle of the cell."""
+        if p.fixed_size:
+            return cls.fixed(p)
         if p.faceboxes:
             sides = cls.sides(p, sizes)
             box = np.repeat(np.arange(len(sizes)), sides**2)
@@ -170,6 +201,22 @@ class PriorBox(Layer, type="PriorBox", param="prior_box_param", bottoms=2, tops=
             lower = np.stack([none[:, 0], none[:, 1] + (1 - p.offset) * step_y], -1)
             rows = np.concatenate([rows, np.concatenate([sizes, lower], 1)[:, None]], 1)
         return rows.reshape(-1, 4)
+
+    @classmethod
+    def fixed(cls, p: Any) -> np.ndarray[Any, Any]:
+        """`dense` of boxes of a fixed_size."""
+        rows = []
+        for size, density in zip(p.fixed_size, p.density):
+            apart, whole = int(size / int(density)), int(size)
+            ratios = np.sqrt(np.array(p.fixed_ratio or cls.ratios(p)[1:], np.float64))
+            shapes = np.stack([size * ratios, size / ratios], -1)
+            if not p.fixed_ratio:
+                shapes = np.concatenate([[[whole, whole]], shapes])
+            at = apart / 2 - whole // 2 + apart * np.arange(int(density))
+            y, x = (grid.ravel() for grid in np.meshgrid(at, at, indexing="ij"))
+            centres = np.tile(np.stack([x, y], -1), (len(shapes), 1))
+            rows.append(np.concatenate([np.repeat(shapes, len(x), 0), centres], 1))
+        return np.concatenate(rows)
 
     def pair(self, p: Any, vertical: str, horizontal: str, both: str) -> tuple[float, float] | None:
         """A size or step given for both directions by one field, or by two; None when not given."""
@@ -198,9 +245,10 @@ class PriorBox(Layer, type="PriorBox", param="prior_box_param", bottoms=2, tops=
             step_y, step_x = self.step or (image_height / height, image_width / width)
             priors, half, p = self.room("priors"), top[0].count // 2, self.param.prior_box_param
             size = self.dense(p, self.box_sizes(p), step_y)
+            cut = self.kernels.constants["ALL_EDGES" if p.clip else "OUTER_EDGES" if p.fixed_size else "NO_EDGES"]
             cells = self.kernels.struct(
                 "Cells", sizes=self.count, columns=width, offset=p.offset, step_x=step_x, step_y=step_y,
-                image_width=image_width, image_height=image_height, clip=p.clip,
+                image_width=image_width, image_height=image_height, cut=cut,
             )  # fmt: skip
             self.kernels.prior_box_forward(
                 half // 4, self.device.part(priors, 0, (half,)), self.device.part(priors, half, (half,)),
@@ -266,9 +314,10 @@ class PriorBoxClustered(
             min([*p.width, *p.height]) > 0,
             f"width and height must be positive, got {list(p.width)} and {list(p.height)}",
         )
-        sizes = p.min_size or p.max_size or p.aspect_ratio or p.denser_prior_boxes or p.faceboxes
+        sizes = p.min_size or p.max_size or p.aspect_ratio or p.denser_prior_boxes or p.faceboxes or p.fixed_size
         self.need(
-            not sizes, "min_size, max_size, aspect_ratio, denser_prior_boxes and faceboxes are of PriorBox; remove them"
+            not sizes,
+            "min_size, max_size, aspect_ratio, denser_prior_boxes, faceboxes and fixed_size are of PriorBox; remove them",
         )
 
     @classmethod

@@ -8,6 +8,7 @@ import numpy as np
 
 from ...device import Blob
 from ..core import Layer, Trait
+from ..core.fixed_point import FixedParameters
 from ..core.lowering import Affine as channel_affine
 from ..core.lowering import Fusible, Lowering, Pointwise
 from .affine import Affine, place
@@ -98,7 +99,7 @@ class Scale(
         if bottom[0] is top[0]:
             self.copy.reshape(*bottom[0].shape)
             copy = self.copy.data
-        self.affine.apply(bottom[0].data, scale.data, self.bias.data if self.bias else None, top[0].data, copy)
+        self.affine.apply(bottom[0].data, scale.data, self.blobs[-1].data if self.bias else None, top[0].data, copy)
 
     def fuse(self) -> Fusible | None:
         if not self.learned or not self.by_channel:
@@ -120,3 +121,59 @@ class Scale(
             self.affine.reduce(diff, x.data, scale.diff, keep=self.learned)
         if propagate_down[0]:
             self.affine.apply(diff, scale.data, None, bottom[0].diff)
+
+
+class ScaleFixed(
+    FixedParameters,
+    Scale,
+    type="ScaleFixed",
+    param=("scale_param", "fixed_param"),
+    bottoms=(1, 2),
+    tops=1,
+    in_place=True,
+    traits=Trait.BY_CHANNEL | Trait.KEEPS_PLACES | Trait.WRITES_ALL,
+):
+    """Scale whose parameters are rounded to what a fixed-point machine holds.
+
+    Forward each parameter has numbers of few bits, as FixedNeuron has them, halves rounded away from 0, with a point of its
+    own, which is found by `fixed_method`. The gradient is that of Scale with the parameters as they are.
+
+    Learned parameters: those of Scale, not rounded.
+
+    Parameters
+    ----------
+    bottom 0, ...
+        As of Scale.
+    scale_param
+        As of Scale.
+    fixed_param
+        `bit_width` (8); `fixed_method` (DIFF_S): OVER_FLOW or DIFF_S, as of FixedNeuron; `enable` (true).
+
+    Returns
+    -------
+    top 0, ...
+        As of Scale.
+
+    Raises
+    ------
+    LayerError
+        As of Scale; no fixed_param (fallingdust's layer of that name); a bit_width of 0 or above 24; another fixed_method.
+
+    Source
+    ------
+    Xilinx/Vitis-AI (caffe-xilinx).
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> text = 'type: "ScaleFixed" fixed_param { bit_width: 3 fixed_method: OVER_FLOW }'
+    >>> run_layer(text, [[1, 10]], params=[[1.4, 0.6]]).tolist()
+    [[1.5, 5.0]]
+    """
+
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
+        super().setup(bottom, top)
+        self.fix_parameters()
+
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
+        self.forward_fixed(super().forward, bottom, top)

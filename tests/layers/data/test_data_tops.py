@@ -494,6 +494,39 @@ def test_poses_have_a_map_of_the_centre_where_a_slice_parts_it():
     assert [net.blobs[name].shape for name in ("image", "centre")] == [(2, 3, 32, 48), (2, 1, 32, 48)]
 
 
+POSES = """layer {{ name: "d" type: "CPMData" top: "data" top: "label" data_param {{ batch_size: 2 }}
+        cpm_transform_param {{ stride: 8 crop_size_x: 48 crop_size_y: 32 {field} }} }}
+    layer {{ name: "c" type: "Convolution" bottom: "data" top: "c" convolution_param {{ num_output: {maps} kernel_size: 8 stride: 8 }} }}
+    {parts} layer {{ name: "y" type: "EuclideanLoss" bottom: "c" bottom: "{wanted}" top: "y" }}"""
+MASKED = """layer { name: "s" type: "Slice" bottom: "label" top: "w" top: "wj" top: "v" top: "vj" slice_param { slice_point: 26 slice_point: 39 slice_point: 65 } }
+    layer { name: "m" type: "Eltwise" bottom: "w" bottom: "v" top: "m" eltwise_param { operation: PROD } }
+    layer { name: "j" type: "Eltwise" bottom: "wj" bottom: "vj" top: "j" eltwise_param { operation: PROD } }"""
+
+
+@pytest.mark.parametrize(
+    ("field", "maps", "parts", "wanted", "shape"),
+    [
+        ("", 13, MASKED, "j", (2, 78, 4, 6)),  # its program says the parts
+        ("num_parts: 21", 22, "", "label", (2, 22, 4, 6)),
+    ],
+    ids=["masks", "maps alone"],
+)
+def test_poses_have_as_many_maps_as_parts_and_losses_say(field, maps, parts, wanted, shape):
+    """As a fork of OpenPose's data layer has them (yfji/Multi-person-train-caffe): masks are as many as maps, or none."""
+    text = POSES.format(field=field, maps=maps, parts=parts, wanted=wanted)
+    net = Net(parse_net(text), data="shapes", device="cpu", lazy=True)
+    assert net.blobs["label"].shape == shape
+
+
+def test_what_a_loss_wants_may_stand_before_what_is_computed():
+    text = """layer { name: "d" type: "HDF5Data" top: "data" top: "label" hdf5_data_param { batch_size: 2 } }
+        layer { name: "c" type: "Convolution" bottom: "data" top: "c" convolution_param { num_output: 5 kernel_size: 3 pad: 1 } }
+        layer { name: "y" type: "EuclideanLoss" bottom: "label" bottom: "c" top: "y" }"""
+    net = Net(parse_net(text), data="shapes", device="cpu", lazy=True)
+    assert net.blobs["label"].shape == net.blobs["c"].shape == (2, 5, 224, 224)
+    assert net.blobs["data"].shape == (2, 3, 224, 224)
+
+
 STEPS = """layer {{ name: "d" type: "Data" top: "data" data_param {{ batch_size: 2 }} {transform} }}
     layer {{ name: "t" type: "ContinuationIndicator" top: "cont" continuation_indicator_param {{ time_step: 19 batch_size: 2 }} }}
     layer {{ name: "c" type: "Convolution" bottom: "data" top: "c" convolution_param {{ num_output: 2 kernel_size: 3 pad: 1 stride: 8 }} }}

@@ -45,6 +45,50 @@ def test_number_of_boxes(text, count):
     assert boxes(text).shape == (2, 3, count, 4)
 
 
+def test_fixed_sizes_are_as_dense_as_they_say(device):
+    """zihaozhang9/FaceBoxes: a loop over the boxes of a cell, in numbers of the 60 x 40 image."""
+    got = boxes("fixed_size: 9.5 fixed_size: 30 density: 3 density: 1.9 aspect_ratio: 4 flip: false", device=device)
+    for row in range(2):
+        for column in range(3):
+            wanted = []
+            for size, sides in ((9.5, 3), (30, 1)):
+                for width, height in ((int(size), int(size)), (2 * size, size / 2)):
+                    for down in range(sides):
+                        for right in range(sides):
+                            apart = int(size / sides)
+                            x = (column + 0.5) * 20 - int(size) // 2 + apart / 2 + right * apart
+                            y = (row + 0.5) * 20 - int(size) // 2 + apart / 2 + down * apart
+                            low = max(0, x - width / 2), max(0, y - height / 2)
+                            wanted.append([*low, min(60, x + width / 2), min(40, y + height / 2)])
+            np.testing.assert_allclose(got[row, column], wanted, rtol=1e-5, atol=1e-4)
+
+
+def test_fixed_ratios_stand_for_all_shapes():
+    got = boxes("fixed_size: 8 density: 2 fixed_ratio: 0.25 fixed_ratio: 1")[1, 1]
+    centres = np.array([[28.0, 28], [32, 28], [28, 32], [32, 32]])
+    halves = np.repeat([[2.0, 8.0], [4.0, 4.0]], 4, 0)
+    centres = np.tile(centres, (2, 1))
+    wanted = np.concatenate([centres - halves, np.minimum(centres + halves, [60, 40])], 1)
+    np.testing.assert_allclose(got, wanted, rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("fixed_size: 8", "a density for each fixed_size, got 0 for 1"),
+        ("density: 2", "a density for each fixed_size, got 1 for 0"),
+        ("fixed_size: 8 density: 0.5", "density must be 1 or more"),
+        ("fixed_size: -8 density: 1", "every fixed_size must be positive"),
+        ("fixed_size: 8 density: 1 min_size: 4", "do not go with fixed_size"),
+        ("fixed_size: 8 density: 1 fixed_ratio: 1 aspect_ratio: 2", "either fixed_ratio or aspect_ratio"),
+        ("fixed_size: 8 density: 5000", "boxes in a cell"),
+    ],
+)
+def test_wrong_fixed_sizes(text, message):
+    with pytest.raises(LayerError, match=message):
+        rig(text)
+
+
 def test_steps_offsets_and_image_size():
     np.testing.assert_allclose(boxes("min_size: 4 step: 8 offset: 0")[1, 2, 0], [14, 6, 18, 10], rtol=1e-5)
     np.testing.assert_allclose(boxes("min_size: 4 step_h: 10 step_w: 4 offset: 1")[0, 0, 0], [2, 8, 6, 12], rtol=1e-5)

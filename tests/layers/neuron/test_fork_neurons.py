@@ -1,4 +1,4 @@
-"""Elementwise layers of forks: BReLU, ScaleTanH, and those that draw or are guided (Noise, GuidedDropout), against numpy."""
+"""Elementwise layers of forks: BReLU, ScaleTanH, OutputDecay, and those that draw or are guided (Noise, GuidedDropout), against numpy."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ SCALED = 'type: "ScaleTanH" scale_tanh_param { init_scale: 0.5 step_size: 3 gamm
 LAUNCHES: list[tuple] = [
     ('type: "BReLU"', [X]),
     (SCALED, [X]),
+    ('type: "OutputDecay" output_decay_param { output_decay: 0.5 }', [X]),
     ('type: "Noise" noise_param { gaussian_std: 2 }', [X], None, {"phase": "TRAIN"}),
     (GUIDED % "deterministic", [X, GUIDE], [True, False]),
 ]
@@ -45,6 +46,21 @@ def test_scale_tanh_grows_in_train(device):
     check_gradient(Rig(SCALED, [X], device=device, dtype=np.float64, in_place=True))
     rig.layer.resume(1)
     np.testing.assert_allclose(rig.forward()[0], np.tanh(scales[1] * X), rtol=1e-12)
+
+
+@pytest.mark.parametrize("in_place", [False, True])
+@pytest.mark.parametrize(("kind", "slope"), [("L2", X), ("L1", np.sign(X))])
+def test_outputs_decay(kind, slope, in_place, device):
+    text = f'type: "OutputDecay" output_decay_param {{ output_decay: 0.25 regularization_type: "{kind}" }}'
+    rig = Rig(text, [X], device=device, dtype=np.float64, in_place=in_place)
+    np.testing.assert_array_equal(rig.forward()[0], X)
+    top = RNG.standard_normal(X.shape)
+    np.testing.assert_allclose(rig.backward([top], [True])[0], top + 0.25 * slope, rtol=1e-12)
+
+
+def test_another_decay_is_refused():
+    with pytest.raises(LayerError, match="regularization_type is L1 or L2, got 'L3'"):
+        Rig('type: "OutputDecay" output_decay_param { regularization_type: "L3" }', [X])
 
 
 def test_noise(device):
