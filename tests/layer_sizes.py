@@ -107,6 +107,8 @@ CASES: list[Case] = [
     Case("DeformableConvolution", OFFSETS, "n c h w, n 18 h w", down=(0, 1), refused={"c": EMPTY, "hw": FIT}),
     Case("ModulatedDeformableConvolution", OFFSETS, "n c h w, n 18 h w, n 9 h w", down=(0, 1, 2),
          refused={"c": EMPTY, "hw": FIT}),
+    Case("Local", 'local_param { num_output: 4 kernel_size: 3 pad: 1 weight_filler { type: "gaussian" } }',
+         refused={"c": EMPTY, "hw": FIT}),
     Case("Embed", 'embed_param { num_output: 4 input_dim: 6 weight_filler { type: "gaussian" } }', "0: n c", down=()),
     Case("Im2col", "convolution_param { kernel_size: 3 pad: 1 }", refused={"hw": FIT}),
     Case("InnerProduct", 'inner_product_param { num_output: 4 weight_filler { type: "gaussian" } }',
@@ -167,6 +169,8 @@ CASES: list[Case] = [
     Case("Quantize", down=None), Case("Rescale", "rescale_param { rf: 10 }", tops=2, down=None),
     Case("Threshold", down=None),
     # shape
+    Case("Padding", "padding_param { pad: 1 }"),
+    Case("Pad", "pad_param { pad_l: 1 pad_d: 2 pad_type: REPLICATE }", refused={"hw": "without elements has nothing"}),
     Case("ArgMax", "argmax_param { axis: 1 }", down=None, refused={"c": "top_k"}),
     Case("BatchReindex", "", "n c h w, 0: k", refused={"n": "bottom 1 holds 0"}),
     Case("Concat", "", "n c h w, n 3 h w", down=(0, 1)),

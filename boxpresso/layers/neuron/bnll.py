@@ -9,8 +9,8 @@ from .neuron_base import Neuron
 class BNLL(Neuron, type=("BNLL", "Softplus"), bottoms=1, tops=1, in_place=True):
     """top = log(1 + exp(bottom)), element by element.
 
-    This is the binomial normal log likelihood, today called softplus, under which name other programs have it. It does not overflow. The gradient is computed
-    from the top, as 1 - exp(-top), so that it is right in place too.
+    This is the binomial normal log likelihood, today called softplus, as other programs name it. It does not overflow. The
+    gradient is computed from the top, as 1 - exp(-top), so that it is right in place too.
 
     Parameters
     ----------

@@ -105,7 +105,9 @@ def test_edges(device):
     rig = Rig('type: "HardSwish"', [x], device=device)
     np.testing.assert_array_equal(rig.forward()[0], [0, 0, 0, 3, 4, np.inf, np.nan])
     np.testing.assert_array_equal(rig.backward([np.ones(7)])[0], [0, 0, 0, 1, 1, 1, np.nan])
-    rig = Rig('type: "HardSigmoid" hard_sigmoid_param { alpha: 1 beta: 0 }', [np.array([-1, 0, 1, 2, np.nan])], device=device)
+    rig = Rig(
+        'type: "HardSigmoid" hard_sigmoid_param { alpha: 1 beta: 0 }', [np.array([-1, 0, 1, 2, np.nan])], device=device
+    )
     np.testing.assert_array_equal(rig.forward()[0], [0, 0, 1, 1, np.nan])
     np.testing.assert_array_equal(rig.backward([np.ones(5)])[0], [0, 0, 0, 0, 0])
     for layer, limit in (("Mish", 1e20), ("Softsign", 1)):
