@@ -300,7 +300,9 @@ neuron("Swish", lambda layer, x: x / (1 + np.exp(-layer.swish_param.beta * x)))
 neuron(
     "GELU", lambda layer, x: layer.gelu_param.coeff * x / 2 * (1 + np.tanh((2 / np.pi) ** 0.5 * (x + 0.044715 * x**3)))
 )
-neuron("HardSigmoid", lambda layer, x: np.clip(layer.hard_sigmoid_param.alpha * x + layer.hard_sigmoid_param.beta, 0, 1))
+neuron(
+    "HardSigmoid", lambda layer, x: np.clip(layer.hard_sigmoid_param.alpha * x + layer.hard_sigmoid_param.beta, 0, 1)
+)
 neuron("HardSwish", lambda layer, x: x * np.clip(x + 3, 0, 6) / 6)
 neuron("Mish", lambda layer, x: x * np.tanh(np.logaddexp(0, x)))
 neuron("Softsign", lambda layer, x: x / (1 + np.abs(x)))
