@@ -193,7 +193,7 @@ CASES: list[Case] = [
     Case("Reduction", "reduction_param { operation: ASUM }"),
     Case("Reorg", "reorg_param { stride: 2 }", "n c 2*h 2*w"),
     Case("Tiling", "tiling_param { tile_dim: 2 }", "n 4*c h w"),
-    Case("NormalizeChannels", "", tops=2), Case("NormL2"), Case("Norm"), Case("ChannelScale", "", "n c h w, n 1 h w", down=(0, 1)),
+    Case("NormalizeChannels", "", tops=2), Case("NormL2"), Case("Norm"), Case("GRN"), Case("ChannelScale", "", "n c h w, n 1 h w", down=(0, 1)),
     Case("Correlation", "correlation_param { kernel_size: 1 max_displacement: 2 pad: 2 }", "n c h w, n c h w", down=(0, 1),
          refused={"hw": "do not fit"}),
     Case("FlowWarp", "", "n c h w, n 2 h w", down=(0, 1)), Case("ChannelNorm"),
