@@ -19,7 +19,8 @@ class NormalizationL2(
 ):
     """top = bottom / (sqrt(sum(bottom^2)) + eps), with the sum over all but the first axis.
 
-    A row of zeros stays zeros and has no gradient, where the program that the layer is from divides by 0, or by a floor of 1e-6.
+    A row of zeros stays zeros and has no gradient, where the programs that the layer is from divide by 0, or by a floor of
+    1e-6.
 
     Parameters
     ----------
@@ -39,7 +40,7 @@ class NormalizationL2(
     ------
     LayerError
         A bottom without axes; norm: L1, whose fork sums the whole batch's; l2_length, with which a fork divides the channels of
-        each place by their length; SSD's norm_param, for which write Normalize.
+        each place by their length.
 
     Source
     ------
@@ -58,7 +59,6 @@ class NormalizationL2(
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.normalization_param
         self.need(p.norm == p.L2, "normalization_param: norm: L1 of a fork is not supported; L2 is")
-        self.need(not self.param.HasField("norm_param"), "norm_param is of another layer; for SSD's write Normalize")
         own = self.param.l2norm_param
         self.need(
             not own.HasField("l2_length"), "l2norm_param: l2_length of a fork is not supported; NormalizeChannels is"
