@@ -135,6 +135,7 @@ MANY = {  # layers that nothing was recorded of, and settings of others: the lay
     "norm": ('type: "Norm"', [IMAGE]),
     "normalization of images": ('type: "L2Normalize"', [IMAGE]),
     "normalization of rows": ('type: "L2Norm" l2norm_param { eps: 0.5 }', [IMAGE * (np.arange(len(IMAGE)) > 0).reshape(-1, 1, 1, 1)]),
+    "mean": ('type: "Mean" mean_param { operation: SUBTRACT value: 1 value: 2 input_scale: 0.5 }', [IMAGE]),
     "swish": ('type: "Swish" swish_param { beta: 1.5 }', [IMAGE]),
     "clip": ('type: "Clip" clip_param { min: -0.5 max: 0.75 }', [IMAGE]),
     "brelu": ('type: "BReLU" brelu_param { minval: -0.5 }', [IMAGE]),

@@ -132,6 +132,15 @@ def normalization_l2(g: OnnxGraph, w: Work) -> str:
     return g.div(x, g.larger(g.add(norm, w.layer.behind) if w.layer.behind else norm, 1e-30))
 
 
+@lowering("Mean")
+def mean(g: OnnxGraph, w: Work) -> list[str]:
+    tops = []
+    for x, shape in zip(w.bottoms, w.bottom_shapes):
+        means = np.tile(w.layer.means, shape[1] // len(w.layer.means))
+        tops.append(g.add(g.mul(x, w.layer.scale), g.const(broad(means, 1, len(shape)))))
+    return tops
+
+
 @lowering("ChannelNorm")
 def channel_norm(g: OnnxGraph, w: Work) -> str:
     x = w.bottoms[0]

@@ -163,6 +163,17 @@ def normalization_l2(w: Work) -> Run:
     return run
 
 
+@factory("Mean")
+def mean(w: Work) -> Run:
+    torch, scale, means = import_torch(), float(w.layer.scale), w.layer.means
+
+    def shifted(x: Any) -> Any:
+        values = torch.as_tensor(means, dtype=x.dtype, device=x.device).repeat(x.shape[1] // len(means))
+        return x * scale + view(values, 1, x.dim())
+
+    return lambda p, *xs: shifted(xs[0]) if len(xs) == 1 else tuple(shifted(x) for x in xs)
+
+
 @factory("Softmax", "MultiSoftmax")
 def softmax(w: Work) -> Run:
     axis = int(w.layer.param.softmax_param.axis)

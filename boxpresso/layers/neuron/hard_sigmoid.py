@@ -40,7 +40,7 @@ class HardSigmoid(
 
     Source
     ------
-    inisis/caffe, Synopsys's Caffe and MobileNet-YOLO's, which has no parameters; its gradient ignores the bounds.
+    inisis/caffe, Synopsys's Caffe, OpenCV's dnn.
 
     Examples
     --------

@@ -44,7 +44,7 @@ class NormalizationL2(
 
     Source
     ------
-    liu-xb/GGL's Caffe, ZhouYzzz/project's (Normalization), MSRCCS/Caffe, nbadalls/caffe-server and seven more (L2Norm),
+    liu-xb/GGL's Caffe, ZhouYzzz/project's (Normalization), MSRCCS/Caffe, nbadalls/caffe-server and six more (L2Norm),
     rfsantacruz/caffe (L2Normalization).
 
     Examples

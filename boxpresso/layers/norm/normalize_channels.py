@@ -220,7 +220,7 @@ class NormL2(Lengths, type=("NormL2", "L2Normalize"), bottoms=1, tops=1, traits=
 
     Source
     ------
-    xialuxi/arcface-caffe; facebookarchive/C3D, yuminsuh/caffe_retrieval and six more (L2Normalize).
+    xialuxi/arcface-caffe; facebookarchive/C3D, yuminsuh/caffe_retrieval and five more (L2Normalize).
 
     Examples
     --------
