@@ -120,6 +120,7 @@ MANY = {  # layers that nothing was recorded of, and settings of others: the lay
     "hard sigmoid": ('type: "HardSigmoid" hard_sigmoid_param { alpha: 0.3 beta: 0.4 }', [IMAGE]),
     "hard swish": ('type: "HardSwish"', [4 * IMAGE]),
     "mish": ('type: "Mish"', [4 * IMAGE]),
+    "signed sqrt": ('type: "SignedSqrt"', [IMAGE]),
     "softsign": ('type: "Softsign"', [IMAGE]),
     "softplus": ('type: "Softplus"', [IMAGE]),
     "local": ('type: "Local" local_param { num_output: 3 kernel_size: 2 pad: 1 stride: 2 dilation: 3 weight_filler { type: "xavier" } '

@@ -305,6 +305,7 @@ neuron(
 )
 neuron("HardSwish", lambda layer, x: x * np.clip(x + 3, 0, 6) / 6)
 neuron("Mish", lambda layer, x: x * np.tanh(np.logaddexp(0, x)))
+neuron("SignedSqrt", lambda layer, x: np.sign(x) * np.sqrt(np.abs(x)))
 neuron("Softsign", lambda layer, x: x / (1 + np.abs(x)))
 neuron("Clip", lambda layer, x: np.clip(x, layer.clip_param.min, layer.clip_param.max))
 neuron("Threshold", lambda layer, x: (x > layer.threshold_param.threshold).astype(float))

@@ -89,6 +89,11 @@ def mish(g: OnnxGraph, w: Work) -> str:
     return g.mul(w.bottoms[0], g.op("Tanh", g.op("Softplus", w.bottoms[0])))
 
 
+@lowering("SignedSqrt")
+def signed_sqrt(g: OnnxGraph, w: Work) -> str:
+    return g.mul(g.op("Sign", w.bottoms[0]), g.op("Sqrt", g.op("Abs", w.bottoms[0])))
+
+
 @lowering("Softsign")
 def softsign(g: OnnxGraph, w: Work) -> str:
     return g.op("Softsign", w.bottoms[0])

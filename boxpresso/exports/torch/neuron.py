@@ -93,6 +93,11 @@ def mish(w: Work) -> Run:
     return lambda p, x: functional.mish(x)
 
 
+@factory("SignedSqrt")
+def signed_sqrt(w: Work) -> Run:
+    return lambda p, x: x.sign() * x.abs().sqrt()
+
+
 @factory("Softsign")
 def softsign(w: Work) -> Run:
     functional = import_torch().nn.functional

@@ -1,4 +1,4 @@
-"""AbsVal, BNLL, Clip, ELU, Exp, GELU, HardSigmoid, HardSwish, Log, Mish, Softsign, Swish, Threshold: by formula, in place and not."""
+"""Layers that take each element alone (AbsVal, BNLL, Clip, ELU, ...): by formula, in place and not."""
 
 from __future__ import annotations
 
@@ -34,6 +34,7 @@ FORMULAS = {
     'type: "HardSwish"': lambda x: x * np.clip(x + 3, 0, 6) / 6,
     'type: "Mish"': lambda x: x * np.tanh(np.logaddexp(0, x)),
     'type: "Softplus"': lambda x: np.logaddexp(0, x),
+    'type: "SignedSqrt"': lambda x: np.sign(x) * np.sqrt(np.abs(x)),
     'type: "Softsign"': lambda x: x / (1 + np.abs(x)),
     'type: "Log" log_param { scale: 0.25 shift: 5 }': lambda x: np.log(5 + 0.25 * x),
     'type: "Log" log_param { base: 10 scale: -0.25 shift: 6 }': lambda x: np.log10(6 - 0.25 * x),
@@ -44,7 +45,7 @@ FORMULAS = {
     'type: "Threshold" threshold_param { threshold: 0.5 }': lambda x: (x > 0.5).astype(float),
 }
 X = 3 * np.random.default_rng(0).standard_normal((3, 5, 4, 6)).astype(np.float32)
-SMOOTH = [text for text in FORMULAS if "Threshold" not in text]
+SMOOTH = [text for text in FORMULAS if "Threshold" not in text and "SignedSqrt" not in text]
 
 
 LAUNCHES = [(text, [X], [] if "Threshold" in text else None) for text in FORMULAS]  # for tests/device/test_threaded.py
@@ -132,6 +133,15 @@ def test_edges(device):
 def test_errors(text, match):
     with pytest.raises(LayerError, match=match):
         Rig(text, [X])
+
+
+@pytest.mark.parametrize("in_place", [False, True], ids=["", "in_place"])
+def test_the_gradient_of_a_root_is_bounded(in_place, device):
+    rig = Rig('type: "SignedSqrt"', [X], device=device, dtype=np.float64, in_place=in_place)
+    rig.forward()
+    rig.top[0].diff[...] = np.full(X.shape, 3.0)
+    rig.layer.backward(rig.top, [True], rig.bottom)
+    np.testing.assert_allclose(rig.bottom[0].diff, 1.5 / (np.sqrt(np.abs(X.astype(np.float64))) + 0.03), rtol=1e-12)
 
 
 def test_threshold_has_no_gradient():
