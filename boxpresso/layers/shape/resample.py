@@ -136,7 +136,7 @@ class Downsample(
     --------
     >>> from boxpresso.layers.core import run_layer
     >>> text = 'type: "Downsample" downsample_param { top_height: 1 top_width: 2 }'
-    >>> run_layer(text, [[[[0, 3, 6, 9]]]]).tolist()
+    >>> run_layer(text, [[[[0, 3, 6, 9]]]]).round(4).tolist()
     [[[[2.0, 7.0]]]]
     """
 
