@@ -200,7 +200,7 @@ CASES: list[Case] = [
     Case("DataAugmentation", "augmentation_param { crop_width: 3 crop_height: 2 recompute_mean: 2 }", down=None,
          refused={"hw": "cannot cut 2 x 3 pixels out of"}),
     Case("Downsample", "downsample_param { top_height: 3 top_width: 4 }", down=None, refused={"hw": "cannot make 3 x 4 pixels"}),
-    Case("Mean", "mean_param { value: 2 input_scale: 3 }"),
+    Case("Mean", "mean_param { value: 2 value: 1 input_scale: 3 }"),
     Case("Resample", "resample_param { height: 3 width: 4 }", down=None, refused={"hw": "cannot make 3 x 4 pixels"}),
     Case("MIL", "", refused={"hw": "has no elements"}), Case("MIL", "mil_param { context_per_roi: 2 }", "2*k c"),
     Case("PoseEvaluate", "pose_evaluate_param { num_joint: 9 }", "n 1 h w", down=None),
