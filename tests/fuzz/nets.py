@@ -117,7 +117,6 @@ CURVES: dict[str, Callable[[Builder], str]] = {
     "HardSigmoid": lambda b: f"hard_sigmoid_param {{ alpha: {b.number(0.2, 1)} }}",
     "HardSwish": lambda b: "",
     "Mish": lambda b: "",
-    "SignedSqrt": lambda b: "",
     "Softsign": lambda b: "",
     "Clip": lambda b: "clip_param { min: -0.5 max: 0.75 }",
     "Threshold": lambda b: f"threshold_param {{ threshold: {b.number(-0.5, 0.5)} }}",
