@@ -237,6 +237,8 @@ NEURONS: dict[str, list[str]] = {
     "Sigmoid": [""], "TanH": [""], "AbsVal": [""], "BNLL": [""], "Quantize": [""], "SeLU": ["", "selu_param { alpha: 2 lambda: 0.5 }"],
     "Swish": ["", "swish_param { beta: 0 }", "swish_param { beta: -2 }"],
     "GELU": ["", "gelu_param { coeff: 0 }", "gelu_param { coeff: -2 }"],
+    "HardSigmoid": ["", "hard_sigmoid_param { alpha: 0 beta: 1 }", "hardsigmoid_param { alpha: -2 beta: 2 }"],
+    "HardSwish": [""], "Mish": [""], "SignedSqrt": [""], "Softsign": [""], "Softplus": [""],
     "Clip": ["clip_param { min: -0.5 max: 0.5 }", "clip_param { min: 0 max: 0 }", "clip_param { min: 1 max: 2 }"],
     "Threshold": ["", "threshold_param { threshold: -1 }", "threshold_param { threshold: 1 }"],
     "Power": [

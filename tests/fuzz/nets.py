@@ -114,6 +114,10 @@ CURVES: dict[str, Callable[[Builder], str]] = {
     "BNLL": lambda b: "",
     "Swish": lambda b: f"swish_param {{ beta: {b.number(0.5, 2)} }}",
     "GELU": lambda b: f"gelu_param {{ coeff: {b.number(0.5, 2)} }}",
+    "HardSigmoid": lambda b: f"hard_sigmoid_param {{ alpha: {b.number(0.2, 1)} }}",
+    "HardSwish": lambda b: "",
+    "Mish": lambda b: "",
+    "Softsign": lambda b: "",
     "Clip": lambda b: "clip_param { min: -0.5 max: 0.75 }",
     "Threshold": lambda b: f"threshold_param {{ threshold: {b.number(-0.5, 0.5)} }}",
     "Power": lambda b: b.one([

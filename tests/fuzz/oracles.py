@@ -373,7 +373,7 @@ def random_inputs(case: Case, net: Net) -> dict[str, np.ndarray]:
 
 # Of these the gradient is none, or by its documentation not that of the forward.
 NO_GRADIENT = re.compile(
-    r"type: .(Threshold|ArgMax|Quantize|Rescale|PriorBox|DetectionOutput|Accuracy|Maxout|YoloSeg|ContrastiveLoss)|pool: STOCHASTIC"
+    r"type: .(Threshold|ArgMax|Quantize|Rescale|PriorBox|DetectionOutput|Accuracy|Maxout|YoloSeg|ContrastiveLoss|SignedSqrt)|pool: STOCHASTIC"
     r"|mvn_param {.* eps|norm_param {.* channel_shared: false"
     r"|large_\d+[^}]*}(.|\n)*(Loss|OHEM)"  # which is held within bounds, the gradient is not
 )

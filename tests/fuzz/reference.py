@@ -300,6 +300,13 @@ neuron("Swish", lambda layer, x: x / (1 + np.exp(-layer.swish_param.beta * x)))
 neuron(
     "GELU", lambda layer, x: layer.gelu_param.coeff * x / 2 * (1 + np.tanh((2 / np.pi) ** 0.5 * (x + 0.044715 * x**3)))
 )
+neuron(
+    "HardSigmoid", lambda layer, x: np.clip(layer.hard_sigmoid_param.alpha * x + layer.hard_sigmoid_param.beta, 0, 1)
+)
+neuron("HardSwish", lambda layer, x: x * np.clip(x + 3, 0, 6) / 6)
+neuron("Mish", lambda layer, x: x * np.tanh(np.logaddexp(0, x)))
+neuron("SignedSqrt", lambda layer, x: np.sign(x) * np.sqrt(np.abs(x)))
+neuron("Softsign", lambda layer, x: x / (1 + np.abs(x)))
 neuron("Clip", lambda layer, x: np.clip(x, layer.clip_param.min, layer.clip_param.max))
 neuron("Threshold", lambda layer, x: (x > layer.threshold_param.threshold).astype(float))
 neuron("Power", power)

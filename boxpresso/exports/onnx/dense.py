@@ -58,6 +58,27 @@ def cross_correlation(g: OnnxGraph, w: Work) -> str:
     )  # fmt: skip
 
 
+@lowering("Local")
+def local(g: OnnxGraph, w: Work) -> str:
+    """Of each place a product of the pixels under its window with its own filters: places become the batch of a MatMul."""
+    p, step, places = w.layer.param.local_param, w.layer.dilation, prod(w.top_shapes[0][2:])
+    (_, channels, _, _), (_, maps, height, width) = w.bottom_shapes[0], w.top_shapes[0]
+    x = w.bottoms[0]
+    if p.pad:
+        x = g.op("Pad", x, g.ints(0, 0, p.pad, p.pad, 0, 0, p.pad, p.pad), g.const(0.0))
+    taps = []
+    for ky, kx in np.ndindex(p.kernel_size, p.kernel_size):
+        row = g.slice(x, 2, ky * step, ky * step + (height - 1) * p.stride + 1, p.stride)
+        part = g.slice(row, 3, kx * step, kx * step + (width - 1) * p.stride + 1, p.stride)
+        taps.append(g.reshape(part, (w.bottom_shapes[0][0], channels, 1, places), w.lead))
+    depth = channels * len(taps)
+    columns = g.reshape(g.concat(taps, 2), (w.bottom_shapes[0][0], depth, places), w.lead)
+    filters = w.params[0].reshape(maps, depth, places).transpose(2, 1, 0)
+    y = g.transpose(g.op("MatMul", g.transpose(columns, 2, 0, 1), g.const(filters)), 1, 2, 0)
+    y = g.reshape(y, w.top_shapes[0], w.lead)
+    return g.add(y, g.const(w.params[1].reshape(1, maps, height, width))) if p.bias_term else y
+
+
 @lowering("InnerProduct")
 def inner_product(g: OnnxGraph, w: Work) -> str:
     layer, shape = w.layer, w.bottom_shapes[0]

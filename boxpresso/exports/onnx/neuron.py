@@ -44,7 +44,7 @@ def absval(g: OnnxGraph, w: Work) -> str:
     return g.op("Abs", w.bottoms[0])
 
 
-@lowering("BNLL")
+@lowering("BNLL", "Softplus")
 def bnll(g: OnnxGraph, w: Work) -> str:
     """max(x, 0) + log(1 + exp(-|x|)), which does not overflow."""
     rest = g.op("Log", g.add(g.op("Exp", g.op("Neg", g.op("Abs", w.bottoms[0]))), 1.0))
@@ -71,6 +71,32 @@ def gelu(g: OnnxGraph, w: Work) -> str:
     cube = g.mul(g.mul(x, g.mul(x, x)), 0.044715)
     inner = g.op("Tanh", g.mul(g.add(x, cube), sqrt(2 / pi)))
     return g.mul(g.mul(x, 0.5 * coeff), g.add(inner, 1.0))
+
+
+@lowering("HardSigmoid")
+def hard_sigmoid(g: OnnxGraph, w: Work) -> str:
+    alpha, beta = w.layer.numbers
+    return g.op("HardSigmoid", w.bottoms[0], alpha=float(alpha), beta=float(beta))
+
+
+@lowering("HardSwish", "HSwish")
+def hard_swish(g: OnnxGraph, w: Work) -> str:
+    return g.mul(w.bottoms[0], g.op("HardSigmoid", w.bottoms[0], alpha=1 / 6, beta=0.5))
+
+
+@lowering("Mish")
+def mish(g: OnnxGraph, w: Work) -> str:
+    return g.mul(w.bottoms[0], g.op("Tanh", g.op("Softplus", w.bottoms[0])))
+
+
+@lowering("SignedSqrt")
+def signed_sqrt(g: OnnxGraph, w: Work) -> str:
+    return g.mul(g.op("Sign", w.bottoms[0]), g.op("Sqrt", g.op("Abs", w.bottoms[0])))
+
+
+@lowering("Softsign")
+def softsign(g: OnnxGraph, w: Work) -> str:
+    return g.op("Softsign", w.bottoms[0])
 
 
 @lowering("Exp")

@@ -118,6 +118,29 @@ def normalize_channels(g: OnnxGraph, w: Work) -> str:
     return g.div(x, g.op("Sqrt", g.add(g.reduce("ReduceSum", g.mul(x, x), [1]), w.layer.added)))
 
 
+@lowering("NormL2", "L2Normalize", "Norm", "GRN")
+def lengths(g: OnnxGraph, w: Work) -> str:
+    layer, x, axes = w.layer, w.bottoms[0], list(range(1, len(w.bottom_shapes[0]))) if w.layer.whole else [1]
+    norm = g.op("Sqrt", g.add(g.reduce("ReduceSum", g.mul(x, x), axes), layer.added))
+    return g.div(x, g.add(norm, layer.behind) if layer.behind else norm)
+
+
+@lowering("NormalizationL2", "Normalization", "L2Norm", "L2Normalization")
+def normalization_l2(g: OnnxGraph, w: Work) -> str:
+    x, axes = w.bottoms[0], list(range(1, len(w.bottom_shapes[0])))
+    norm = g.reduce("ReduceL2", x, axes) if axes else g.op("Abs", x)
+    return g.div(x, g.larger(g.add(norm, w.layer.behind) if w.layer.behind else norm, 1e-30))
+
+
+@lowering("Mean")
+def mean(g: OnnxGraph, w: Work) -> list[str]:
+    tops = []
+    for x, shape in zip(w.bottoms, w.bottom_shapes):
+        means = np.tile(w.layer.means, shape[1] // len(w.layer.means))
+        tops.append(g.add(g.mul(x, w.layer.scale), g.const(broad(means, 1, len(shape)))))
+    return tops
+
+
 @lowering("ChannelNorm")
 def channel_norm(g: OnnxGraph, w: Work) -> str:
     x = w.bottoms[0]

@@ -70,6 +70,15 @@ def crop(g: OnnxGraph, w: Work) -> str:
     return g.op("Slice", w.bottoms[0], g.ints(*offsets), g.ints(*ends), g.ints(*axes))
 
 
+@lowering("Pad", "Padding")
+def pad(g: OnnxGraph, w: Work) -> str:
+    borders, axes = w.layer.borders, len(w.bottom_shapes[0])
+    w.need(axes > len(borders) or not any(borders[0]) or not w.lead, "it pads the batch, whose length must be known")
+    before, behind = ([0] * (axes - len(borders)) + [int(border[side]) for border in borders] for side in (0, 1))
+    mode = {"CONSTANT": "constant", "REPLICATE": "edge", "REFLECT": "reflect"}[w.layer.mode]
+    return g.op("Pad", w.bottoms[0], g.ints(*before, *behind), g.const(w.layer.value), mode=mode)
+
+
 @lowering("Tile")
 def tile(g: OnnxGraph, w: Work) -> str:
     p, shape = w.layer.param.tile_param, w.bottom_shapes[0]

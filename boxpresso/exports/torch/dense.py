@@ -54,6 +54,20 @@ def cross_correlation(w: Work) -> Run:
     return lambda p, x, target: function(x, target.reshape(shape), getattr(p, bias) if bias else None, *where)
 
 
+@factory("Local")
+def local(w: Work) -> Run:
+    torch, layer = import_torch(), w.layer
+    p, shape, w.fixed = layer.param.local_param, w.top_shapes[0], True
+    how = {"kernel_size": p.kernel_size, "dilation": layer.dilation, "padding": p.pad, "stride": p.stride}
+
+    def run(p: Any, x: Any) -> Any:
+        columns = torch.nn.functional.unfold(x, **how)
+        y = torch.einsum("nkp,mkp->nmp", columns, p.weight[:, 0])
+        return (y + p.bias[0] if hasattr(p, "bias") else y).reshape(x.shape[0], *shape[1:])
+
+    return run
+
+
 @factory("InnerProduct")
 def inner_product(w: Work) -> Run:
     functional = import_torch().nn.functional

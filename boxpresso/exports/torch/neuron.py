@@ -50,7 +50,7 @@ def absval(w: Work) -> Run:
     return lambda p, x: x.abs()
 
 
-@factory("BNLL")
+@factory("BNLL", "Softplus")
 def bnll(w: Work) -> Run:
     torch = import_torch()
     return lambda p, x: torch.logaddexp(x, torch.zeros_like(x))
@@ -73,6 +73,35 @@ def gelu(w: Work) -> Run:
     (coeff,) = (float(v) for v in w.layer.numbers)
     functional = import_torch().nn.functional
     return lambda p, x: coeff * functional.gelu(x, approximate="tanh")
+
+
+@factory("HardSigmoid")
+def hard_sigmoid(w: Work) -> Run:
+    alpha, beta = (float(v) for v in w.layer.numbers)
+    return lambda p, x: (alpha * x + beta).clamp(0, 1)
+
+
+@factory("HardSwish", "HSwish")
+def hard_swish(w: Work) -> Run:
+    functional = import_torch().nn.functional
+    return lambda p, x: functional.hardswish(x)
+
+
+@factory("Mish")
+def mish(w: Work) -> Run:
+    functional = import_torch().nn.functional
+    return lambda p, x: functional.mish(x)
+
+
+@factory("SignedSqrt")
+def signed_sqrt(w: Work) -> Run:
+    return lambda p, x: x.sign() * x.abs().sqrt()
+
+
+@factory("Softsign")
+def softsign(w: Work) -> Run:
+    functional = import_torch().nn.functional
+    return lambda p, x: functional.softsign(x)
 
 
 @factory("Exp")

@@ -145,6 +145,35 @@ def normalize_channels(w: Work) -> Run:
     return run
 
 
+@factory("NormL2", "L2Normalize", "Norm", "GRN")
+def lengths(w: Work) -> Run:
+    added, behind, whole = float(w.layer.added), float(w.layer.behind), w.layer.whole
+    axes = list(range(1, len(w.bottom_shapes[0]))) if whole else [1]
+    return lambda p, x: x / ((x * x).sum(axes, keepdim=True).add(added).sqrt() + behind)
+
+
+@factory("NormalizationL2", "Normalization", "L2Norm", "L2Normalization")
+def normalization_l2(w: Work) -> Run:
+    axes, behind = list(range(1, len(w.bottom_shapes[0]))), float(w.layer.behind)
+
+    def run(p: Any, x: Any) -> Any:
+        norm = (x * x).sum(axes, keepdim=True).sqrt() if axes else x.abs()
+        return x / (norm + behind).clamp(min=1e-30)
+
+    return run
+
+
+@factory("Mean")
+def mean(w: Work) -> Run:
+    torch, scale, means = import_torch(), float(w.layer.scale), w.layer.means
+
+    def shifted(x: Any) -> Any:
+        values = torch.as_tensor(means, dtype=x.dtype, device=x.device).repeat(x.shape[1] // len(means))
+        return x * scale + view(values, 1, x.dim())
+
+    return lambda p, *xs: shifted(xs[0]) if len(xs) == 1 else tuple(shifted(x) for x in xs)
+
+
 @factory("Softmax", "MultiSoftmax")
 def softmax(w: Work) -> Run:
     axis = int(w.layer.param.softmax_param.axis)

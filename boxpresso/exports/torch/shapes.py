@@ -69,6 +69,23 @@ def crop(w: Work) -> Run:
     return run
 
 
+@factory("Pad", "Padding")
+def pad(w: Work) -> Run:
+    torch, layer = import_torch(), w.layer
+    borders, value = layer.borders, float(layer.value)
+    if layer.mode == "CONSTANT":
+        sides = [int(side) for border in reversed(borders) for side in border]
+        return lambda p, x: torch.nn.functional.pad(x, sides, value=value)
+
+    def run(p: Any, x: Any) -> Any:
+        for k, border in enumerate(borders, x.dim() - len(borders)):
+            places = torch.as_tensor(layer.source(x.shape[k], *border), device=x.device)
+            x = x.index_select(k, places)
+        return x
+
+    return run
+
+
 @factory("Tile")
 def tile(w: Work) -> Run:
     param, axes = w.layer.param.tile_param, len(w.bottom_shapes[0])

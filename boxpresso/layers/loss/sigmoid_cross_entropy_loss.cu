@@ -53,3 +53,20 @@ KERNEL entropies_backward(int n, const Real* score, const Real* target, const Re
     bottom_diff[i] = is_ignored(target[i], has_ignored, ignored) ? Real(0) : off * (top_diff[0] / result[0]);
   }
 }
+
+// Of targets that are above 0 for yes, below for no, and 0 for not known.
+KERNEL signed_entropies(int n, const Real* score, const Real* target, double* partial, int items) {
+  SHARED double part[PARTS];
+  BLOCK_LOOP(b, n)
+    piece_of_loss(
+        part, partial, b, items, [=](int i) { return target[i] == 0 ? IGNORED : COUNTS; },
+        [=](int i) { return entropy(score[i], target[i] > 0); });
+}
+
+KERNEL signed_entropies_backward(int n, const Real* score, const Real* target, const Real* top_diff, const Real* result,
+                                 Real* bottom_diff) {
+  GRID_LOOP(i, n) {
+    const Real off = 1 / (1 + exp(-score[i])) - Real(target[i] > 0);
+    bottom_diff[i] = target[i] == 0 ? Real(0) : off * (top_diff[0] / result[0]);
+  }
+}

@@ -1,4 +1,4 @@
-"""SigmoidCrossEntropyLoss: the cross entropy of independent yes-or-no targets and the logistic function of scores."""
+"""SigmoidCrossEntropyLoss, MultiLabelLoss: the cross entropy of yes-or-no targets and the logistic function of scores."""
 
 from __future__ import annotations
 
@@ -104,6 +104,67 @@ class SigmoidCrossEntropyLoss(
             data = bottom[0].data, bottom[1].data, weights
             loss_diff = top[0].diff, self.sum.result, bottom[0].diff
             self.kernels.entropies_backward(bottom[0].count, *data, *loss_diff, *self.ignored)
+
+    def allow_force_backward(self, index: int) -> bool:
+        return index == 0
+
+
+class MultiLabelLoss(Layer, type="MultiLabelLoss", bottoms=2, tops=(0, 1), loss=True, traits=Trait.COMPARES):
+    """top = the sum of -log(sigmoid(s x)) / N over all scores x, s being the sign of the label of each and N the first axis.
+
+    A label of 0 stands for one that is not known: its score does not count. The labels have no gradient.
+
+    Parameters
+    ----------
+    bottom 0
+        Scores (N, ...).
+    bottom 1
+        Labels, as many as scores: above 0, such as 1, for yes; below 0, such as -1, for no; 0 for not known.
+
+    Returns
+    -------
+    top 0
+        A single number.
+
+    Raises
+    ------
+    LayerError
+        Not as many labels as scores, a gradient of the labels is asked for.
+
+    Source
+    ------
+    WilsonWangTHU/clothesDetection and lxx1991/caffe_mpi, whose Caffe of 2014 has it as MULTI_LABEL_LOSS. Other forks weigh
+    the labels (yun-liu/DDS, dangweili/caffe_openblas, mfs6174/caffe) or divide by those that are known
+    (ywchao/caffe-fast-rcnn) under this name.
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> round(run_layer('type: "MultiLabelLoss"', [[0, 0, 9]], [[1, -1, 0]]).item(), 3)
+    1.386
+    """
+
+    kernels, sum_kernels = Kernels("sigmoid_cross_entropy_loss.cu"), KERNELS
+
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
+        shape, count = bottom[0].shape, bottom[0].count
+        self.need(
+            bottom[1].count == count,
+            f"needs a label for each score, got scores {shape} and labels {bottom[1].shape}",
+        )
+        top[0].reshape()
+        self.sum, self.divisor = Sum(self, count), max(1, shape[0] if shape else 1)
+
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
+        score, label = bottom[0].data, bottom[1].data
+        self.kernels.signed_entropies(self.sum.blocks, score, label, self.sum.partial, bottom[0].count)
+        self.sum.join(top[0].data, self.divisor)
+
+    def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
+        self.need(not propagate_down[1], "labels have no gradient; set propagate_down: false for bottom 1")
+        if propagate_down[0]:
+            loss_diff = top[0].diff, self.sum.result, bottom[0].diff
+            self.kernels.signed_entropies_backward(bottom[0].count, bottom[0].data, bottom[1].data, *loss_diff)
 
     def allow_force_backward(self, index: int) -> bool:
         return index == 0

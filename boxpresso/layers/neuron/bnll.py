@@ -6,11 +6,11 @@ from ...device import Kernels
 from .neuron_base import Neuron
 
 
-class BNLL(Neuron, type="BNLL", bottoms=1, tops=1, in_place=True):
+class BNLL(Neuron, type=("BNLL", "Softplus"), bottoms=1, tops=1, in_place=True):
     """top = log(1 + exp(bottom)), element by element.
 
-    This is the binomial normal log likelihood, today called softplus. It does not overflow. The gradient is computed
-    from the top, as 1 - exp(-top), so that it is right in place too.
+    This is the binomial normal log likelihood, today called softplus, as other programs name it. It does not overflow. The
+    gradient is computed from the top, as 1 - exp(-top), so that it is right in place too.
 
     Parameters
     ----------
@@ -24,7 +24,7 @@ class BNLL(Neuron, type="BNLL", bottoms=1, tops=1, in_place=True):
 
     Source
     ------
-    Caffe, whose gradient in place is wrong.
+    Caffe, whose gradient in place is wrong; Synopsys's Caffe and OpenCV's dnn (Softplus).
 
     Examples
     --------

@@ -10,16 +10,17 @@ from ..core import Layer, Trait
 
 class NormalizationL2(
     Layer,
-    type=("NormalizationL2", "Normalization"),
-    param="normalization_param",
+    type=("NormalizationL2", "Normalization", "L2Norm", "L2Normalization"),
+    param=("normalization_param", "l2norm_param"),
     bottoms=1,
     tops=1,
     in_place=True,
     traits=Trait.WRITES_ALL | Trait.KEEPS_PLACES,
 ):
-    """top = bottom / sqrt(sum(bottom^2)), with the sum over all but the first axis.
+    """top = bottom / (sqrt(sum(bottom^2)) + eps), with the sum over all but the first axis.
 
-    A row of zeros stays zeros and has no gradient, where the program that the layer is from divides by 0.
+    A row of zeros stays zeros and has no gradient, where the programs that the layer is from divide by 0, or by a floor of
+    1e-6.
 
     Parameters
     ----------
@@ -27,6 +28,8 @@ class NormalizationL2(
         (N, ...).
     normalization_param
         `norm` (L2): L2 alone.
+    l2norm_param
+        `eps` (1e-8): as in the formula; 0 without the message.
 
     Returns
     -------
@@ -36,11 +39,13 @@ class NormalizationL2(
     Raises
     ------
     LayerError
-        A bottom without axes; norm: L1, whose fork sums the whole batch's.
+        A bottom without axes; norm: L1, whose fork sums the whole batch's; l2_length, with which a fork divides the channels of
+        each place by their length.
 
     Source
     ------
-    liu-xb/GGL's Caffe, ZhouYzzz/project's (Normalization), and others of person re-identification.
+    liu-xb/GGL's Caffe, ZhouYzzz/project's (Normalization), MSRCCS/Caffe, nbadalls/caffe-server and six more (L2Norm),
+    rfsantacruz/caffe (L2Normalization).
 
     Examples
     --------
@@ -54,6 +59,11 @@ class NormalizationL2(
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.normalization_param
         self.need(p.norm == p.L2, "normalization_param: norm: L1 of a fork is not supported; L2 is")
+        own = self.param.l2norm_param
+        self.need(
+            not own.HasField("l2_length"), "l2norm_param: l2_length of a fork is not supported; NormalizeChannels is"
+        )
+        self.behind = own.eps if self.param.HasField("l2norm_param") else 0.0
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         shape = bottom[0].shape
@@ -63,10 +73,10 @@ class NormalizationL2(
         self.lengths = self.device.empty((max(1, self.rows),), self.dtype)
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
-        self.kernels.unit_forward(self.rows, bottom[0].data, top[0].data, self.lengths, self.size)
+        self.kernels.unit_forward(self.rows, bottom[0].data, top[0].data, self.lengths, self.size, self.behind)
         self.remember(top[0])
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         if propagate_down[0]:
-            args = self.as_made(top[0]).data, top[0].diff, self.lengths, bottom[0].diff, self.size
+            args = self.as_made(top[0]).data, top[0].diff, self.lengths, bottom[0].diff, self.size, self.behind
             self.kernels.unit_backward(self.rows, *args)

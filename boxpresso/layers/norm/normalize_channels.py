@@ -1,4 +1,4 @@
-"""NormalizeChannels, NormL2 and Norm: the channels of each place, or each image, as a vector of length 1."""
+"""NormalizeChannels, GRN, NormL2 and Norm: the channels of each place, or each image, as a vector of length 1."""
 
 from __future__ import annotations
 
@@ -17,9 +17,19 @@ class Lengths(Layer):
     absolute, passes = 0, False  # whether lengths are sums of absolute values; whether the second top has a gradient
     channels: int
     inner: int
+    whole = False  # whether the vectors are whole images
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.norm = Blob((), self.dtype, self.device)
+
+    def reshape_channels(self, bottom: list[Blob], top: list[Blob]) -> None:
+        """Of vectors that are the channels of a place."""
+        shape = bottom[0].shape
+        self.need(len(shape) > 1, f"its bottom must have channels, axis 1; got shape {shape}")
+        self.channels, self.inner = shape[1], prod(shape[2:])
+        top[0].reshape(*shape)
+        for blob in (self.norm, *top[1:]):
+            blob.reshape(shape[0], 1, *shape[2:])
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         x, norm, sizes = bottom[0].data, self.norm.data, (self.channels, self.inner)
@@ -93,12 +103,7 @@ class NormalizeChannels(
         self.absolute, self.passes = int(p.normalize_type == "L1"), len(top) > 1 and p.bp_norm
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
-        shape = bottom[0].shape
-        self.need(len(shape) > 1, f"its bottom must have channels, axis 1; got shape {shape}")
-        self.channels, self.inner = shape[1], prod(shape[2:])
-        top[0].reshape(*shape)
-        for blob in (self.norm, *top[1:]):
-            blob.reshape(shape[0], 1, *shape[2:])
+        self.reshape_channels(bottom, top)
 
 
 class Norm(
@@ -147,14 +152,55 @@ class Norm(
             self.need(not self.param.HasField(message), f"{message} is of another layer; for SSD's write Normalize")
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
-        shape = bottom[0].shape
-        self.need(len(shape) > 1, f"its bottom must have channels, axis 1; got shape {shape}")
-        self.channels, self.inner = shape[1], prod(shape[2:])
-        top[0].reshape(*shape)
-        self.norm.reshape(shape[0], 1, *shape[2:])
+        self.reshape_channels(bottom, top)
 
 
-class NormL2(Lengths, type="NormL2", bottoms=1, tops=1, traits=Trait.KEEPS_PLACES | Trait.WRITES_ALL):
+class GRN(Lengths, type="GRN", param="grn_param", bottoms=1, tops=1, traits=Trait.KEEPS_PLACES | Trait.WRITES_ALL):
+    """top = bottom / sqrt(sum(bottom^2) + bias), the sum over the channels of each place of each image.
+
+    Parameters
+    ----------
+    bottom 0
+        (N, C, ...).
+    grn_param
+        `bias` (1e-7): as in the formula.
+
+    Returns
+    -------
+    top 0
+        The shape of the bottom.
+
+    Raises
+    ------
+    LayerError
+        A bottom without channels, a bias below 0, dummy_backward, and `global` of another fork.
+
+    Source
+    ------
+    openvinotoolkit/training_toolbox_caffe; phecy/caffe_test, without the bias.
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> [round(y, 4) for y in run_layer('type: "GRN" grn_param { bias: 11 }', [[[3], [4]]]).ravel().tolist()]
+    [0.5, 0.6667]
+    """
+
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
+        super().setup(bottom, top)
+        p = self.param.grn_param
+        self.need(p.bias >= 0, f"grn_param: bias must not be below 0, got {p.bias:g}")
+        self.need(
+            not p.dummy_backward, "grn_param: dummy_backward is not supported; set propagate_down: false before it"
+        )
+        self.need(not p.HasField("global"), "grn_param: global of a fork is not supported; remove it")
+        self.added = p.bias
+
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
+        self.reshape_channels(bottom, top)
+
+
+class NormL2(Lengths, type=("NormL2", "L2Normalize"), bottoms=1, tops=1, traits=Trait.KEEPS_PLACES | Trait.WRITES_ALL):
     """top = bottom / sqrt(sum(bottom^2) + 1e-7), the sum over all of an image.
 
     Parameters
@@ -174,7 +220,7 @@ class NormL2(Lengths, type="NormL2", bottoms=1, tops=1, traits=Trait.KEEPS_PLACE
 
     Source
     ------
-    xialuxi/arcface-caffe.
+    xialuxi/arcface-caffe; facebookarchive/C3D, yuminsuh/caffe_retrieval and five more (L2Normalize).
 
     Examples
     --------
@@ -183,7 +229,7 @@ class NormL2(Lengths, type="NormL2", bottoms=1, tops=1, traits=Trait.KEEPS_PLACE
     [0.6, 0.8]
     """
 
-    added = 1e-7
+    added, whole = 1e-7, True
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         shape = bottom[0].shape

@@ -47,7 +47,7 @@ class MIL(Layer, type="MIL", param="mil_param", bottoms=1, tops=1, traits=Trait.
     [[3.0, 5.0], [7.0, 0.0]]
     """
 
-    kernels = Kernels("mil.cu")
+    kernels, reads_top = Kernels("mil.cu"), True
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.mil_param
@@ -70,8 +70,9 @@ class MIL(Layer, type="MIL", param="mil_param", bottoms=1, tops=1, traits=Trait.
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         sizes = self.count, self.inner, self.noisy
         self.kernels.mil_forward(top[0].count, bottom[0].data, top[0].data, *sizes)
+        self.remember(top[0])
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         if propagate_down[0]:
-            x, y, sizes = bottom[0].data, top[0].data, (self.count, self.inner, self.noisy)
+            x, y, sizes = bottom[0].data, self.as_made(top[0]).data, (self.count, self.inner, self.noisy)
             self.kernels.mil_backward(bottom[0].count, x, y, top[0].diff, bottom[0].diff, *sizes)

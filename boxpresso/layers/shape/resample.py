@@ -1,4 +1,4 @@
-"""Resample: a map at another size, as FlowNet 2.0 brings flows to that of its images."""
+"""Resample, Downsample: a map at another size, as FlowNet brings flows to that of its images."""
 
 from __future__ import annotations
 
@@ -9,8 +9,33 @@ from ..core.layer import Layer
 from ..core.traits import Trait
 
 
+class Resized(Layer):
+    """What layers share whose map has the size of a second bottom, or one that their message gives, and no gradient."""
+
+    kernels = Kernels("resample.cu")
+
+    def resize(
+        self, bottom: list[Blob], top: list[Blob], fields: str, high: int, wide: int
+    ) -> tuple[int, int, int, int]:
+        """Gives the top its shape; the sizes of the map and of the top. fields: what the message calls high and wide."""
+        images, channels, height, width = self.axes(bottom[0], 4, "bottom 0")
+        if len(bottom) > 1:
+            high, wide = self.axes(bottom[1], 4, "bottom 1")[2:]
+        else:
+            self.need(high and wide, f"{fields} must be given, or a second bottom of that size")
+        self.need(min(height, width, high, wide) > 0, f"cannot make {high} x {wide} pixels of {height} x {width}")
+        top[0].reshape(images, channels, high, wide)
+        return height, width, high, wide
+
+    def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
+        self.need(not any(propagate_down), "has no gradient; set propagate_down: false for its bottoms")
+
+    def allow_force_backward(self, index: int) -> bool:
+        return False
+
+
 class Resample(
-    Layer, type="Resample", param="resample_param", bottoms=(1, 2), tops=1, traits=Trait.WRITES_ALL | Trait.BY_CHANNEL
+    Resized, type="Resample", param="resample_param", bottoms=(1, 2), tops=1, traits=Trait.WRITES_ALL | Trait.BY_CHANNEL
 ):
     """top[n, c, i, j] = a weighted mean of the pixels of a channel about (y, x).
 
@@ -51,8 +76,6 @@ class Resample(
     ((1, 1, 2, 4), [[[[4.0, 4.0, 4.0, 4.0], [4.0, 4.0, 4.0, 4.0]]]])
     """
 
-    kernels = Kernels("resample.cu")
-
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.resample_param
         self.need(p.type != p.AREA, "resample_param: type: AREA is not supported; give LINEAR, CUBIC or NEAREST")
@@ -60,24 +83,77 @@ class Resample(
         self.how = self.kernels.constants[p.ResampleType.Name(p.type)]
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
-        images, channels, height, width = self.axes(bottom[0], 4, "bottom 0")
         p = self.param.resample_param
-        if len(bottom) > 1:
-            high, wide = self.axes(bottom[1], 4, "bottom 1")[2:]
-        else:
-            high, wide = p.height, p.width
-            self.need(high and wide, "resample_param: height and width must be given, or a second bottom of that size")
-        self.need(min(height, width, high, wide) > 0, f"cannot make {high} x {wide} pixels of {height} x {width}")
+        height, width, high, wide = self.resize(bottom, top, "resample_param: height and width", p.height, p.width)
         step_y, step_x = height / high, width / wide
         antialias = p.antialias and (step_y > 1 or step_x > 1)
         self.sizes = height, width, high, wide, step_y, step_x, int(antialias), self.how
-        top[0].reshape(images, channels, high, wide)
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.kernels.resample_forward(top[0].count, bottom[0].data, top[0].data, *self.sizes)
 
-    def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
-        self.need(not any(propagate_down), "has no gradient; set propagate_down: false for its bottoms")
 
-    def allow_force_backward(self, index: int) -> bool:
-        return False
+class Downsample(
+    Resized,
+    type="Downsample",
+    param="downsample_param",
+    bottoms=(1, 2),
+    tops=1,
+    traits=Trait.WRITES_ALL | Trait.BY_CHANNEL,
+):
+    """top[n, c, i, j] = a weighted mean of the pixels of a channel about (i s, j t), corners being on corners.
+
+    With s = (H - 1) / (H' - 1) and t = (W - 1) / (W' - 1), the pixel at (y, x) has the weight
+    max(0, 1 - |y - i s| / s) * max(0, 1 - |x - j t| / t). Pixels that are NaN, of which nothing is known, do not count; where
+    their weights are more than half of those of the others, the top is NaN. A map of the size that is asked for stays as it
+    is. There is no gradient.
+
+    Parameters
+    ----------
+    bottom 0
+        (N, C, H, W).
+    bottom 1
+        Optional: (..., H', W'), whose size the top has.
+    downsample_param
+        `top_height`, `top_width`: H' and W', without a second bottom.
+
+    Returns
+    -------
+    top 0
+        (N, C, H', W').
+
+    Raises
+    ------
+    LayerError
+        No size, an empty image, one row or column to be made of several, for which the program divides by 0; a gradient is
+        asked for.
+
+    Source
+    ------
+    Dosovitskiy et al. 2015, FlowNet, and its program; lmb-freiburg/flownet2, bryanyzhu/Hidden-Two-Stream.
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> text = 'type: "Downsample" downsample_param { top_height: 1 top_width: 2 }'
+    >>> run_layer(text, [[[[0, 3, 6, 9]]]]).round(4).tolist()
+    [[[[2.0, 7.0]]]]
+    """
+
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
+        p = self.param.downsample_param
+        fields = "downsample_param: top_height and top_width"
+        height, width, high, wide = self.resize(bottom, top, fields, p.top_height, p.top_width)
+        self.same = (height, width) == (high, wide)
+        self.need(
+            self.same or ((high > 1 or height == 1) and (wide > 1 or width == 1)),
+            f"cannot make {high} x {wide} pixels of {height} x {width}: corners are on corners, and one has no two",
+        )
+        step_y, step_x = (height - 1) / max(high - 1, 1), (width - 1) / max(wide - 1, 1)
+        self.sizes = height, width, high, wide, step_y, step_x
+
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
+        if self.same:
+            top[0].data[...] = bottom[0].data
+        else:
+            self.kernels.downsample_forward(top[0].count, bottom[0].data, top[0].data, *self.sizes)

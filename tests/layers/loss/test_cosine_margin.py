@@ -60,12 +60,30 @@ def test_a_cosine_above_one_is_one_and_a_label_of_no_class_adds_nothing(device):
     np.testing.assert_array_equal(rig.backward([np.ones((2, 2))], [True, False])[0], np.ones((2, 2)))
 
 
-def test_rows_of_length_one(device):
+@pytest.mark.parametrize("kind", ["NormL2", "L2Normalize"])
+def test_rows_of_length_one(kind, device):
     x = RNG.standard_normal((3, 4, 2, 5))
-    rig = Rig('type: "NormL2"', [x], device=device, dtype=np.float64)
+    rig = Rig(f'type: "{kind}"', [x], device=device, dtype=np.float64)
     wanted = x / np.sqrt((x**2).sum((1, 2, 3), keepdims=True) + 1e-7)
     np.testing.assert_allclose(rig.forward()[0], wanted, rtol=1e-12)
     check_gradient(rig, samples=40)
+
+
+@pytest.mark.parametrize("bias", [None, 0, 2])
+def test_global_response_normalization(bias, device):
+    x = RNG.standard_normal((3, 4, 2, 5))
+    fields = "" if bias is None else f"grn_param {{ bias: {bias} }}"
+    rig = Rig(f'type: "GRN" {fields}', [x], device=device, dtype=np.float64)
+    wanted = x / np.sqrt((x**2).sum(1, keepdims=True) + (1e-7 if bias is None else bias))
+    np.testing.assert_allclose(rig.forward()[0], wanted, rtol=1e-7)
+    check_gradient(rig, samples=40)
+    for field, message in (
+        ("bias: -1", "below 0"),
+        ("dummy_backward: true", "dummy_backward"),
+        ("global: true", "global"),
+    ):
+        with pytest.raises(LayerError, match=message):
+            Rig(f'type: "GRN" grn_param {{ {field} }}', [x])
 
 
 @pytest.mark.parametrize("size", [1, 1e-5])  # short ones, of which what is added to the root is a part

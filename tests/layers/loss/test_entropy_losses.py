@@ -30,6 +30,8 @@ def double(text: str, *bottoms: np.ndarray, **options) -> Rig:
 
 LAUNCHES = [  # for tests/device/test_threaded.py
     ('type: "SigmoidCrossEntropyLoss"', [random(40, 70), random(40, 70, seed=1)], [True, False]),
+    ('type: "MultiLabelLoss"', [random(40, 70), random(40, 70, seed=1)], [True, False]),
+    ('type: "EntropyLoss"', [random(40, 7, 9)]),
     ('type: "MultinomialLogisticLoss"', [softmax(random(1100, 5), 1), labels(1100)], [True, False]),
     ('type: "HingeLoss"', [random(1100, 5), labels(1100)], [True, False]),
     ('type: "ContrastiveLoss"', [random(20, 70), random(20, 70, seed=1), labels(20, channels=2)], [True, True, False]),
@@ -85,6 +87,44 @@ def test_sigmoid_cross_entropy_edges(device):
         Rig('type: "SigmoidCrossEntropyLoss" loss_param { label_smoothing: 0.1 }', [x, t])
     with pytest.raises(LayerError, match="pre_fixed_normalizer must be above 0, got 0"):
         Rig('type: "SigmoidCrossEntropyLoss" loss_param { normalization: PRE_FIXED pre_fixed_normalizer: 0 }', [x, t])
+
+
+# MultiLabelLoss, EntropyLoss
+
+
+def test_labels_that_are_not_known_do_not_count(device):
+    rig = double('type: "MultiLabelLoss"', random(3, 2, 4), random(3, 2, 4), device=device)
+    for shape in ((3, 2, 4), (40, 7, 9), (2, 5)):
+        x, t = 4 * random(*shape), np.random.default_rng(2).choice([0, 1, -1, 2], shape)
+        rig.set_bottom(0, x)
+        rig.set_bottom(1, t)
+        close(rig.forward()[0], np.logaddexp(0, -np.sign(t) * x)[t != 0].sum() / shape[0])
+    check_gradient(rig)
+    with pytest.raises(LayerError, match="a label for each score"):
+        Rig('type: "MultiLabelLoss"', [x, t[:, :2]])
+    with pytest.raises(LayerError, match="labels have no gradient"):
+        rig.backward([np.array(1)], [True, True])
+
+
+@pytest.mark.parametrize(
+    ("mode", "by"), [("", 24), ("normalization: FULL", 24), ("normalize: false", 3), ("normalization: NONE", 1)]
+)
+@pytest.mark.parametrize("axis", [1, -1])
+def test_entropies(mode, by, axis, device):
+    x = 3 * random(3, 5, 8)
+    text = f'type: "EntropyLoss" loss_param {{ {mode} }} softmax_param {{ axis: {axis} }}'
+    rig = Rig(text, [x], device=device, dtype=np.float64)
+    e = np.exp(x - x.max(axis, keepdims=True))
+    p = e / e.sum(axis, keepdims=True)
+    by = by if axis == 1 else {24: 15, 3: 15, 1: 1}[by]
+    np.testing.assert_allclose(rig.forward()[0], -(p * np.log(p)).sum() / by, rtol=1e-12)
+    check_gradient(rig)
+
+
+def test_the_entropy_of_the_decided_is_0(device):
+    rig = Rig('type: "EntropyLoss"', [np.array([[1000, 0, -1000]])], device=device)
+    assert rig.forward()[0] == 0
+    np.testing.assert_array_equal(rig.backward([np.array(1)])[0], [[0, 0, 0]])
 
 
 # MultinomialLogisticLoss and HingeLoss

@@ -194,6 +194,21 @@ def test_rows_of_length_1(device):
     check_gradient(Rig('type: "NormalizationL2"', [ROWS], device=device, dtype=np.float64, in_place=True))
 
 
+@pytest.mark.parametrize("text", ["L2Norm", "L2Normalization", "L2Norm l2norm_param { eps: 0.5 }"])
+def test_rows_of_length_1_by_other_names(text, device):
+    kind, _, fields = text.partition(" ")
+    eps = 0.5 if fields else 0
+    rig = Rig(f'type: "{kind}" {fields}', [ROWS], device=device, dtype=np.float64)
+    np.testing.assert_allclose(rig.forward()[0], ROWS / (np.linalg.norm(ROWS, axis=1, keepdims=True) + eps), rtol=1e-12)
+    check_gradient(rig)
+    check_gradient(Rig(f'type: "{kind}" {fields}', [ROWS], device=device, dtype=np.float64, in_place=True))
+
+
+def test_another_forks_length_is_refused():
+    with pytest.raises(LayerError, match="l2_length of a fork"):
+        Rig('type: "L2Norm" l2norm_param { l2_length: 3 }', [ROWS])
+
+
 def test_a_gradient_is_reversed(device):
     text = 'type: "GradientScaler" gradient_scaler_param { lower_bound: 0.25 upper_bound: 2 alpha: 3 max_iter: 4 }'
     rig = Rig(text, [ROWS], device=device, dtype=np.float64, phase="TRAIN")

@@ -1,4 +1,4 @@
-"""AbsVal, BNLL, Clip, ELU, Exp, GELU, Log, Swish and Threshold: by formula, in place and not."""
+"""Layers that take each element alone (AbsVal, BNLL, Clip, ELU, ...): by formula, in place and not."""
 
 from __future__ import annotations
 
@@ -28,6 +28,14 @@ FORMULAS = {
     'type: "Exp" exp_param { scale: -0.5 shift: 0.25 }': lambda x: np.exp(0.25 - 0.5 * x),
     'type: "GELU"': lambda x: gelu(x),
     'type: "GELU" gelu_param { coeff: -1.7 }': lambda x: -1.7 * gelu(x),
+    'type: "HardSigmoid"': lambda x: np.clip(0.2 * x + 0.5, 0, 1),
+    'type: "HardSigmoid" hard_sigmoid_param { alpha: -0.5 beta: 0.25 }': lambda x: np.clip(0.25 - 0.5 * x, 0, 1),
+    'type: "HardSigmoid" hardsigmoid_param { alpha: 0.125 }': lambda x: np.clip(0.125 * x + 0.5, 0, 1),
+    'type: "HardSwish"': lambda x: x * np.clip(x + 3, 0, 6) / 6,
+    'type: "Mish"': lambda x: x * np.tanh(np.logaddexp(0, x)),
+    'type: "Softplus"': lambda x: np.logaddexp(0, x),
+    'type: "SignedSqrt"': lambda x: np.sign(x) * np.sqrt(np.abs(x)),
+    'type: "Softsign"': lambda x: x / (1 + np.abs(x)),
     'type: "Log" log_param { scale: 0.25 shift: 5 }': lambda x: np.log(5 + 0.25 * x),
     'type: "Log" log_param { base: 10 scale: -0.25 shift: 6 }': lambda x: np.log10(6 - 0.25 * x),
     'type: "Log" log_param { base: 0.5 scale: 0.25 shift: 5 }': lambda x: -np.log2(5 + 0.25 * x),
@@ -37,7 +45,7 @@ FORMULAS = {
     'type: "Threshold" threshold_param { threshold: 0.5 }': lambda x: (x > 0.5).astype(float),
 }
 X = 3 * np.random.default_rng(0).standard_normal((3, 5, 4, 6)).astype(np.float32)
-SMOOTH = [text for text in FORMULAS if "Threshold" not in text]
+SMOOTH = [text for text in FORMULAS if "Threshold" not in text and "SignedSqrt" not in text]
 
 
 LAUNCHES = [(text, [X], [] if "Threshold" in text else None) for text in FORMULAS]  # for tests/device/test_threaded.py
@@ -94,6 +102,20 @@ def test_edges(device):
     rig = Rig('type: "GELU"', [np.array([1e20, -1e20])], device=device)  # whose squares are infinite in float32
     np.testing.assert_array_equal(rig.forward()[0], [np.float32(1e20), 0])
     np.testing.assert_array_equal(rig.backward([np.ones(2)])[0], [1, 0])
+    x = np.array([-np.inf, -4, -3, 3, 4, np.inf, np.nan])
+    rig = Rig('type: "HardSwish"', [x], device=device)
+    np.testing.assert_array_equal(rig.forward()[0], [0, 0, 0, 3, 4, np.inf, np.nan])
+    np.testing.assert_array_equal(rig.backward([np.ones(7)])[0], [0, 0, 0, 1, 1, 1, np.nan])
+    rig = Rig(
+        'type: "HardSigmoid" hard_sigmoid_param { alpha: 1 beta: 0 }', [np.array([-1, 0, 1, 2, np.nan])], device=device
+    )
+    np.testing.assert_array_equal(rig.forward()[0], [0, 0, 1, 1, np.nan])
+    np.testing.assert_array_equal(rig.backward([np.ones(5)])[0], [0, 0, 0, 0, 0])
+    for layer, limit in (("Mish", 1e20), ("Softsign", 1)):
+        rig = Rig(f'type: "{layer}"', [np.array([-1e20, 0, 1e20, np.nan])], device=device)
+        np.testing.assert_array_equal(rig.forward()[0], np.float32([0 if layer == "Mish" else -1, 0, limit, np.nan]))
+        slope = [0, 0.6, 1, np.nan] if layer == "Mish" else [0, 1, 0, np.nan]
+        close(rig.backward([np.ones(4)])[0], slope)
 
 
 @pytest.mark.parametrize(
@@ -102,6 +124,7 @@ def test_edges(device):
         ('type: "Clip"', "needs both min and max"),
         ('type: "Clip" clip_param { min: 1 }', "needs both min and max"),
         ('type: "Clip" clip_param { min: 1 max: 0 }', "min 1 and max 0"),
+        ('type: "HardSigmoid" hard_sigmoid_param {} hardsigmoid_param {}', "leave one away"),
         ('type: "Exp" exp_param { base: 0 }', "above 0, or -1 for e, got 0"),
         ('type: "Log" log_param { base: -2 }', "got -2"),
         ('type: "Log" log_param { base: 1 }', "not 1"),
@@ -110,6 +133,15 @@ def test_edges(device):
 def test_errors(text, match):
     with pytest.raises(LayerError, match=match):
         Rig(text, [X])
+
+
+@pytest.mark.parametrize("in_place", [False, True], ids=["", "in_place"])
+def test_the_gradient_of_a_root_is_bounded(in_place, device):
+    rig = Rig('type: "SignedSqrt"', [X], device=device, dtype=np.float64, in_place=in_place)
+    rig.forward()
+    rig.top[0].diff[...] = np.full(X.shape, 3.0)
+    rig.layer.backward(rig.top, [True], rig.bottom)
+    np.testing.assert_allclose(rig.bottom[0].diff, 1.5 / (np.sqrt(np.abs(X.astype(np.float64))) + 0.03), rtol=1e-12)
 
 
 def test_threshold_has_no_gradient():

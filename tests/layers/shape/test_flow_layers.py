@@ -1,4 +1,4 @@
-"""FlowWarp, Resample and ChannelNorm, of FlowNet 2.0: their formulas in numpy, and gradients by differences."""
+"""FlowNet's FlowWarp, Resample, ChannelNorm, Downsample, Mean: their formulas in numpy, and gradients by differences."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ WARP = 'type: "FlowWarp"'
 SIZES = [(9, 11), (3, 4), (4, 2), (6, 3), (4, 5)]
 LAUNCHES: list[tuple] = [  # for tests/device/test_threaded.py
     (WARP, [MAP, FLOW]), ('type: "ChannelNorm"', [MAP]), ('type: "Resample" resample_param { height: 3 width: 7 }', [MAP], []),
+    ('type: "Downsample" downsample_param { top_height: 2 top_width: 3 }', [MAP], []), ('type: "Mean" mean_param { value: 1 }', [MAP]),
 ]  # fmt: skip
 
 
@@ -122,8 +123,74 @@ def test_what_resample_refuses(text, message):
         Rig(f'type: "Resample" resample_param {{ {text} }}', [MAP])
 
 
-def test_resample_has_no_gradient():
-    rig = Rig('type: "Resample" resample_param { height: 3 width: 7 }', [MAP])
+def downsampled(image: np.ndarray, high: int, wide: int) -> np.ndarray:
+    """A matrix for each axis, over all of its pixels: a weight of 0 is beyond the reach of the program's loops."""
+
+    def matrix(size: int, out: int) -> np.ndarray:
+        step = (size - 1) / max(out - 1, 1)
+        off = np.abs(np.arange(out)[:, None] * step - np.arange(size))
+        return np.maximum(1 - off / step, 0) if step else np.ones((out, size))
+
+    rows, columns = matrix(image.shape[2], high), matrix(image.shape[3], wide)
+    known = np.where(np.isnan(image), 0, 1)
+    sums, whole = (np.einsum("iy,ncyx,jx->ncij", rows, part, columns) for part in (np.nan_to_num(image), known))
+    unknown = np.einsum("iy,ncyx,jx->ncij", rows, 1 - known, columns)
+    with np.errstate(invalid="ignore"):
+        return np.where(unknown > whole / 2, np.nan, sums / whole)
+
+
+@pytest.mark.parametrize("size", [(4, 3), (2, 2), (3, 9), (8, 10)])
+def test_a_smaller_map_has_means(device, size):
+    map = np.random.default_rng(5).standard_normal((2, 3, 8, 10))
+    map[0, 1, 2:6, 3:7] = np.nan
+    text = f"top_height: {size[0]} top_width: {size[1]}"
+    rig = Rig(f'type: "Downsample" downsample_param {{ {text} }}', [map], device=device, dtype=np.float64)
+    wanted = map if size == (8, 10) else downsampled(map, *size)
+    assert np.isnan(wanted).any() == (size != (2, 2))
+    np.testing.assert_allclose(rig.forward()[0], wanted, rtol=1e-9, atol=1e-12)
+
+
+def test_downsample_takes_the_size_of_another_blob(device):
+    rig = Rig('type: "Downsample"', [MAP[:, :, :1], np.zeros((1, 7, 1, 3))], device=device, dtype=np.float64)
+    np.testing.assert_allclose(rig.forward()[0], downsampled(MAP[:, :, :1], 1, 3), rtol=1e-9)
+    for text, message in (
+        ("top_height: 2", "top_height and top_width must be given"),
+        ("top_height: 1 top_width: 2", "one has no two"),
+    ):
+        with pytest.raises(LayerError, match=message):
+            Rig(f'type: "Downsample" downsample_param {{ {text} }}', [MAP])
+
+
+@pytest.mark.parametrize("in_place", [False, True], ids=["", "in_place"])
+def test_means_of_channels(in_place, device):
+    x = np.random.default_rng(6).standard_normal((2, 6, 3, 5))
+    fields = "operation: SUBTRACT value: 1 value: 2 value: 3 input_scale: 0.5 mean_scale: 2 output_scale: 4"
+    rig = Rig(f'type: "Mean" mean_param {{ {fields} }}', [x], device=device, dtype=np.float64, in_place=in_place)
+    means = np.tile([1.0, 2, 3], 2).reshape(6, 1, 1)
+    np.testing.assert_allclose(rig.forward()[0], 4 * (0.5 * x - 2 * means), rtol=1e-12, atol=1e-12)
+    check_gradient(rig, samples=40)
+
+
+def test_means_of_several_bottoms(device):
+    bottoms = [np.ones((1, 2, 3)), np.full((2, 4), 5.0)]
+    tops = Rig('type: "Mean" mean_param { value: 1 value: 2 }', bottoms, device=device, tops=2).forward()
+    for x, y in zip(bottoms, tops):
+        np.testing.assert_array_equal(y, x + np.tile([1, 2], x.shape[1] // 2).reshape(-1, *[1] * (x.ndim - 2)))
+    for fields, message in (
+        ("", "at least one value"),
+        ('file: "mean"', "file is not supported"),
+        ("value: [1, 2, 3]", "multiple of the 3"),
+    ):
+        with pytest.raises(LayerError, match=message):
+            Rig(f'type: "Mean" mean_param {{ {fields} }}', [np.ones((1, 2, 3))])
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['Resample" resample_param { height: 3 width: 7 }', 'Downsample" downsample_param { top_height: 3 top_width: 7 }'],
+)
+def test_resampled_maps_have_no_gradient(text):
+    rig = Rig(f'type: "{text}', [MAP])
     rig.forward()
     with pytest.raises(LayerError, match="has no gradient"):
         rig.backward([np.ones((2, 3, 3, 7))])

@@ -76,3 +76,19 @@ def test_regions_and_what_is_around_them():
     np.testing.assert_allclose(net.blobs["s"].data, net.blobs["p"].data + net.blobs["m"].data, rtol=1e-6)
     with pytest.raises(ModelError, match="unknown type 'Sum'"):
         Net(parse_net(RCNN % "sum_param { num_output: 3 }"), data="shapes", device="cpu")
+
+
+@pytest.mark.parametrize("mil", [MAX, NOR])
+def test_a_layer_in_place_behind_it_leaves_its_gradient(mil, device):
+    text = """force_backward: true
+    layer { name: "x" type: "Input" top: "x" input_param { shape { dim: 2 dim: 3 dim: 4 dim: 5 } } }
+    layer { name: "mil" %s bottom: "x" top: "y" }
+    layer { name: "power" type: "Power" bottom: "y" top: "%s" power_param { scale: 0.5 } }"""
+    diffs = []
+    for top in ("y", "z"):
+        net = Net(parse_net(text % (mil, top)), device=device, dtype=np.float64)
+        net.forward(x=X)
+        net.backward(**{top: np.ones((2, 3, 1, 1))})
+        diffs.append(np.array(net.blobs["x"].diff))
+    assert diffs[1].any()
+    np.testing.assert_array_equal(*diffs)
