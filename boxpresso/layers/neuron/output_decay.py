@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 from ...device import Kernels
+from ..core import Trait
 from .neuron_base import Neuron
 
 
-class OutputDecay(Neuron, type="OutputDecay", param="output_decay_param", bottoms=1, tops=1, in_place=True):
+class OutputDecay(
+    Neuron,
+    type="OutputDecay",
+    param="output_decay_param",
+    bottoms=1,
+    tops=1,
+    in_place=True,
+    traits=Trait.ELEMENTWISE | Trait.VIEW,
+):
     """top = x; the gradient of the bottom is that of the top plus decay * x, or with L1 plus decay * sign(x).
 
     So it is as if decay * sum of x^2 / 2, or of |x|, were added to the loss, whatever the batch and the weights of losses.

@@ -450,13 +450,15 @@ def passes(check: Callable[[Case], None], case: Case) -> bool:
 
 
 def test_traits_of_a_class_without_a_case():
-    """Layers that read data say nothing of themselves; HDF5Output and MatWrite, which write files, are not run twice."""
+    """Layers that read data say nothing of themselves; HDF5Output and MatWrite, which write files, are not run twice; the labels
+    of NPairCLoss are pairs."""
     tested = {REGISTRY[case.type.lower()] for case in NAMES}
     rest = {
         cls.type: cls.traits for cls in REGISTRY.values() if cls not in tested and "boxpresso.layers" in cls.__module__
     }
-    assert {name for name, traits in rest.items() if traits != Trait.NONE} == {"HDF5Output", "MatWrite"}
+    assert {name for name, traits in rest.items() if traits != Trait.NONE} == {"HDF5Output", "MatWrite", "NPairCLoss"}
     assert rest["HDF5Output"] == rest["MatWrite"] == Trait.RUNS_ONCE
+    assert rest["NPairCLoss"] == Trait.LOSS
 
 
 def test_aliases_have_the_traits_of_their_class():
