@@ -30,6 +30,7 @@ from .options import AUGMENTATIONS, options_text
 
 FRESH = "_new"  # the end of the names of layers that depend on the classes, as in chuanqi305's prototxts
 FITTED = 2000  # objects that anchors are fitted to
+SMALLER = 0.02  # the share of objects smaller than all priors from which on smaller priors are added
 MARK = "boxpresso new"  # in the README.md of a folder that was written here
 Tell = Callable[[str, int, int], None]  # (what, done, all)
 
@@ -354,6 +355,8 @@ def write_texts(made: Made, weights: Weights | None, folder: Path, boxes: np.nda
             sample, made.size, backbone.stride, lambda a: float((overlaps(sample, a) >= 0.5).mean())
         )
         task = replace(task, anchors=anchors)
+    if backbone.net is ssd.small and weights is None:
+        task = replace(task, smaller=smaller_priors(made, task, boxes))
     nets = {kind: backbone.net(kind, made.size, task=task).to_proto() for kind in ("train", "test", "deploy")}
     look(made, nets["deploy"], boxes, weights, folder)
     for kind, net in nets.items():
@@ -380,6 +383,21 @@ def write_texts(made: Made, weights: Weights | None, folder: Path, boxes: np.nda
     back = os.path.relpath(Path.cwd(), wish.out.resolve()) if not wish.out.is_absolute() else "."
     (folder / "train.sh").write_text(texts.train_script(out, back), encoding="utf-8")
     (folder / "train.sh").chmod(0o755)
+
+
+def smaller_priors(made: Made, task: ssd.Task, boxes: np.ndarray) -> tuple[tuple[float, float], ...]:
+    """Sizes of priors that a small SSD has besides, as parts of the input's side: each half as large as the last, while more
+    than SMALLER of the objects are smaller than all priors, down to the distance of their places."""
+    first, distance = ssd.SMALL_128[0].small / ssd.SMALL_SIDE, ssd.SMALL_STEP / made.size
+    sizes: list[tuple[float, float]] = []
+    while (low := (sizes[-1][0] if sizes else first) / 2) >= distance:
+        net = made.wish.choice.net("deploy", made.size, task=replace(task, smaller=tuple(sizes))).to_proto()
+        priors = made.architecture.shapes(Net(net, device="cpu", optimize=False))
+        unmatched = boxes[overlaps(boxes, priors) < 0.5]
+        if len(unmatched) * reasons(unmatched, priors).get("small", 0) < SMALLER * len(boxes):
+            break
+        sizes.append((low, 2 * low))
+    return tuple(sizes)
 
 
 def class_weights(weights: Mapping[str, float], classes: Sequence[str]) -> tuple[float, ...]:

@@ -19,17 +19,19 @@ from .trunks import Writer, mobilenet, normed, resnet18, vgg16
 
 
 class Head(NamedTuple):
-    """A feature map and its priors: sizes in pixels (the second one may be absent), ratios, pixels between centres."""
+    """A feature map and its priors: sizes in pixels (the second one may be absent), ratios, pixels between centres, and
+    further pairs of sizes."""
 
     feature: str
     small: float
     large: float | None
     ratios: tuple[int, ...]
     step: int | None = None
+    further: tuple[tuple[float, float], ...] = ()
 
     @property
     def priors(self) -> int:
-        return 1 + (self.large is not None) + 2 * len(self.ratios)
+        return (1 + (self.large is not None) + 2 * len(self.ratios)) * (1 + len(self.further))
 
 
 VGG_300 = [
@@ -65,6 +67,7 @@ RESNET_300 = [
     Head("conv8_2", 240, 285, (2, 3)),
     Head("conv9_2", 285, 300, (2, 3)),
 ]
+SMALL_SIDE, SMALL_STEP = 128, 8  # of the input, and between the places of conv5
 SMALL_128 = [
     Head("conv5", 18, 34, (2,)),
     Head("conv6", 34, 60, (2,)),
@@ -110,6 +113,8 @@ class Task:
         As for `trunks.Writer`.
     anchors
         Of a net that proposes regions: sides as parts of the input's, and ratios height / width; None for the usual ones.
+    smaller
+        Of `small`: further sizes of its first map's priors, as parts of the input's side.
     """
 
     name: str = "VOC0712"
@@ -127,6 +132,7 @@ class Task:
     average: float | None = None
     still: bool = False
     anchors: tuple[tuple[float, ...], tuple[float, ...]] | None = None
+    smaller: tuple[tuple[float, float], ...] = ()
     class_weights: tuple[float, ...] = ()
 
     @property
@@ -215,7 +221,7 @@ def resnet(kind: str, size: int = 300, width: float = 1.0, task: Task = VOC) -> 
     return finish(w, scaled(RESNET_300, size / 300), task, kernel=1)
 
 
-def small(kind: str, size: int = 128, width: float = 1.0, task: Task = VOC) -> NetSpec:
+def small(kind: str, size: int = SMALL_SIDE, width: float = 1.0, task: Task = VOC) -> NetSpec:
     """SSD over eight convolutions with BatchNorm, which learns from scratch. Parameters as for `vgg`.
 
     Its input is 0 to 255 as it is; the first layer brings it to -1 to 1.
@@ -231,14 +237,16 @@ def small(kind: str, size: int = 128, width: float = 1.0, task: Task = VOC) -> N
     top = w.n.centred
     for name, channels, stride in SMALL_TRUNK:
         top = normed(w, name, top, w.wide(channels), 3, stride=stride)
-    return finish(w, scaled(SMALL_128, size / 128), task)
+    first, *others = scaled(SMALL_128, size / SMALL_SIDE)
+    further = tuple((round(low * size, 2), round(high * size, 2)) for low, high in task.smaller)
+    return finish(w, [first._replace(further=further), *others], task)
 
 
 def scaled(heads: list[Head], factor: float) -> list[Head]:
     """Heads for an input that is `factor` times as large; the steps of another size follow from the maps.
 
     >>> scaled([Head("conv5", 18, 34, (2,), 8)], 2)
-    [Head(feature='conv5', small=36, large=68, ratios=(2,), step=None)]
+    [Head(feature='conv5', small=36, large=68, ratios=(2,), step=None, further=())]
     """
     if factor == 1:
         return heads
@@ -299,11 +307,12 @@ def finish(w: Writer, heads: list[Head], task: Task, kernel: int = 3) -> NetSpec
         flat = [flat_head(w, head, f"{head.feature}_mbox_{kind}{end}", values, kernel) for head in heads]
         n[f"mbox_{kind}"] = L.Concat(*flat, axis=1)
     for head in heads:
-        fields: dict[str, Any] = {} if head.large is None else {"max_size": head.large}
+        sizes = [(head.small, head.large), *head.further]
+        fields: dict[str, Any] = {} if head.large is None else {"max_size": [large for _, large in sizes]}
         fields |= {} if head.step is None else {"step": head.step}
         n[f"{head.feature}_mbox_priorbox"] = L.PriorBox(
-            n[head.feature], n.data, min_size=head.small, aspect_ratio=list(head.ratios), flip=True, clip=False,
-            variance=[0.1, 0.1, 0.2, 0.2], offset=0.5, **fields,
+            n[head.feature], n.data, min_size=[small for small, _ in sizes], aspect_ratio=list(head.ratios), flip=True,
+            clip=False, variance=[0.1, 0.1, 0.2, 0.2], offset=0.5, **fields,
         )  # fmt: skip
     n.mbox_priorbox = L.Concat(*(n[f"{head.feature}_mbox_priorbox"] for head in heads), axis=2)
     if w.train:

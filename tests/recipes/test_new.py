@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import sys
 import tempfile
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -508,6 +510,30 @@ def test_two_spellings_of_a_class_are_asked_about(voc, capsys):
 def test_why_an_object_overlaps_no_prior(box, reason):
     priors = np.array([[0.0, 0.0, 0.3, 0.3], [0.4, 0.4, 0.6, 0.6]])
     assert reasons(np.array([box]), priors) == {reason: 1}
+
+
+def test_smaller_objects_get_smaller_priors(voc, capsys):
+    def sizes() -> list[tuple[float, float]]:
+        status, out, _ = new(capsys, "--backbone", "small", "--data", "own", "--out", "m", "--force")
+        assert status == 0
+        shares.append(float(re.search(r"priors: ([\d.]+)% of the objects", out)[1]))
+        net = read_net("m/train.prototxt")
+        (first,) = (layer for layer in net.layer if layer.name == "conv5_mbox_priorbox")
+        values = {layer.name: layer.convolution_param.num_output for layer in net.layer}
+        assert values["conv5_mbox_loc"] == 4 * 4 * len(first.prior_box_param.min_size)
+        return list(zip(first.prior_box_param.min_size, first.prior_box_param.max_size))
+
+    shares: list[float] = []
+    assert sizes() == [(18, 34)]
+    for path in Path("own/Annotations").iterdir():
+        tree = ElementTree.parse(path)
+        side = int(tree.findtext("size/width")) // 12
+        for box in tree.iter("bndbox"):
+            for axis in "xy":
+                box.find(f"{axis}max").text = str(int(float(box.findtext(f"{axis}min"))) + side)
+        tree.write(path)
+    assert sizes() == [(18, 34), (9, 18)]
+    assert shares[1] > 40  # none overlaps a prior of 18, and half of them lie between the places
 
 
 def test_folders_that_are_none(voc, capsys, tmp_path):
