@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +11,6 @@ from .layer import Layer
 
 KERNELS = Kernels(Path(__file__).with_name("fixed_point.cu"))
 PLACES = {"OVER_FLOW": 0, "DIFF_S": 5, "DIFF_A": 5, "DIFF_S_SIGMOID": 10}  # that are tried behind the first, by method
-Forward = Callable[[list[Blob], list[Blob]], None]
 
 
 class FixedPoint:
@@ -64,13 +62,13 @@ class FixedPoint:
 
 
 class FixedParameters(Layer):
-    """A layer that computes forward with parameters that are rounded, each with a point of its own, and backward with them as
-    they are. `setup` ends with `fix_parameters`, and `forward` is `forward_fixed` of the plain layer's."""
+    """Comes before a plain layer, which computes forward with parameters that are rounded, each with a point of its own, and
+    backward with them as they are."""
 
     fixed_kernels = KERNELS
 
-    def fix_parameters(self) -> None:
-        """Reads fixed_param; the parameters of the layer are there by then."""
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
+        super().setup(bottom, top)
         self.need(
             self.param.HasField("fixed_param"), "without fixed_param it is another program's, which is not supported"
         )
@@ -81,16 +79,15 @@ class FixedParameters(Layer):
         )
         self.rounded = [Blob(blob.shape, self.dtype, self.device) for blob in self.blobs]
 
-    def forward_fixed(self, plain: Forward, bottom: list[Blob], top: list[Blob]) -> None:
-        """The plain layer's forward with rounded parameters."""
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         if not self.param.fixed_param.enable:
-            plain(bottom, top)
+            super().forward(bottom, top)
             return
         for blob, rounded in zip(self.blobs, self.rounded):
             self.point.find(blob.data)
             self.point.hold(blob.data, rounded.data, self.point.place, "HALVES_AWAY")
         own, self.blobs = self.blobs, self.rounded
         try:
-            plain(bottom, top)
+            super().forward(bottom, top)
         finally:
             self.blobs = own

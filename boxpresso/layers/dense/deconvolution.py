@@ -161,10 +161,3 @@ class DeconvolutionFixed(
     >>> run_layer(text, [[[[1]], [[10]]]], params=[[1.4, 0.6]]).item()  # 1.5 and 0.5
     6.5
     """
-
-    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
-        super().setup(bottom, top)
-        self.fix_parameters()
-
-    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
-        self.forward_fixed(super().forward, bottom, top)

@@ -151,10 +151,3 @@ class PReLUFixed(
     >>> run_layer(text, [[-1, -10]], params=[[1.4, 0.6]]).tolist()
     [[-1.5, -5.0]]
     """
-
-    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
-        super().setup(bottom, top)
-        self.fix_parameters()
-
-    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
-        self.forward_fixed(super().forward, bottom, top)

@@ -192,7 +192,3 @@ class NormalizeFixed(
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.need(not self.param.HasField("normalize_param"), "normalize_param is another program's; remove it")
         super().setup(bottom, top)
-        self.fix_parameters()
-
-    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
-        self.forward_fixed(super().forward, bottom, top)
