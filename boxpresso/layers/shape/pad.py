@@ -88,20 +88,20 @@ class Pad(
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         message = "padding_param" if self.param.type.lower() == "padding" else "pad_param"
         p = getattr(self.param, message)
-        given = {field.name for field, _ in p.ListFields()}
-        self.need("pad_to_power_of_2" not in given, "pad_to_power_of_2 of a fork is not supported; give the borders")
-        forms = [form for form in FORMS[message] if given & set(form)]
+        named = {field.name for field, _ in p.ListFields()}
+        self.need("pad_to_power_of_2" not in named, "pad_to_power_of_2 of a fork is not supported; give the borders")
+        forms = [form for form in FORMS[message] if named & set(form)]
         # A name may be in two forms: one form that has all names is enough.
         self.need(
-            not given or any(given <= set(form) for form in forms),
-            f"{message}: {', '.join(sorted(given))} are of several forks; give those of one",
+            not named or any(named <= set(form) for form in forms),
+            f"{message}: {', '.join(sorted(named))} are of several forks; give those of one",
         )
-        self.borders, self.mode, self.value = self.read(message, p, given)
+        self.borders, self.mode, self.value = self.read(message, p, named)
 
-    def read(self, message: str, p: Any, given: set[str]) -> tuple[list[tuple[int, int]], str, float]:
+    def read(self, message: str, p: Any, named: set[str]) -> tuple[list[tuple[int, int]], str, float]:
         """Before and behind each of the last axes, what the border is of, and its value."""
         if message == "padding_param":
-            if given & {"pad_l", "pad_r", "pad_t", "pad_b", "pad_value", "pad_method"}:
+            if named & {"pad_l", "pad_r", "pad_t", "pad_b", "pad_value", "pad_method"}:
                 self.need(
                     p.HasField("pad_method") and p.pad_method != p.WRAP,
                     "padding_param: pad_l, pad_r, pad_t and pad_b need pad_method: CONSTANT or pad_method: REPEAT",
@@ -111,7 +111,7 @@ class Pad(
             before = p.pad_beg + p.pad + p.pad_h + p.pad_h_top, p.pad_beg + p.pad + p.pad_w + p.pad_w_left
             behind = p.pad_end + p.pad + p.pad_h + p.pad_h_bottom, p.pad_end + p.pad + p.pad_w + p.pad_w_right
             return list(zip(before, behind)), "CONSTANT", 0.0
-        if given & {"paddings", "constant_values"}:
+        if named & {"paddings", "constant_values"}:
             numbers = list(p.paddings)
             self.need(len(numbers) % 2 == 0, f"paddings must be two for each axis, got {numbers}")
             return list(zip(numbers[::2], numbers[1::2])), "CONSTANT", p.constant_values
@@ -126,12 +126,12 @@ class Pad(
                 len(self.borders) == len(shape) <= 4,
                 f"paddings must be two for each of up to four axes, got {2 * len(self.borders)} for the shape {shape}",
             )
-        kept = len(shape) - len(self.borders)
-        sources = [self.source(size, *border) for size, border in zip(shape[kept:], self.borders)]
-        top[0].reshape(*shape[:kept], *(len(source) for source in sources))
-        lead = [prod(shape[:kept])] if kept or len(shape) < 4 else []
+        whole = len(shape) - len(self.borders)
+        sources = [self.source(size, *border) for size, border in zip(shape[whole:], self.borders)]
+        top[0].reshape(*shape[:whole], *(len(source) for source in sources))
+        lead = [prod(shape[:whole])] if whole or len(shape) < 4 else []
         sources = [np.arange(1)] * (4 - len(lead) - len(sources)) + [np.arange(n) for n in lead] + sources
-        sizes = [1] * (4 - len(lead) - len(self.borders)) + lead + list(shape[kept:])
+        sizes = [1] * (4 - len(lead) - len(self.borders)) + lead + list(shape[whole:])
         self.geometry = self.kernels.struct("Borders", bottom=sizes, top=[len(source) for source in sources])
         self.table = self.device.table(np.concatenate(sources))
         copies = [np.argsort(source, kind="stable")[np.count_nonzero(source < 0) :] for source in sources]
