@@ -285,6 +285,8 @@ CASES: list[Case] = [
          refused={"c": NO_CHANNELS}),
     Case("SoftmaxWithLoss", "loss_param { weight_by_label_freqs: true class_weighting: [2, 2, 2, 2, 2, 2, 2, 2] }", LABELS,
          phase="TRAIN", refused={"c": NO_CHANNELS}),
+    Case("WeightedSoftmaxWithLoss", "softmax_param { pos_cid: [0, 1, 2, 3, 4, 5, 6, 7] pos_mult: [2, 2, 2, 2, 2, 2, 2, 2] }",
+         LABELS, phase="TRAIN", refused={"c": NO_CHANNELS}),
     Case("MultiSoftmaxWithLoss", "", LABELS, phase="TRAIN", refused={"c": NO_CHANNELS}),
     Case("MultiSoftmaxLoss", "", "n c h w, n 1 h w", phase="TRAIN", refused={"c": NO_CHANNELS}),
     Case("AngleLoss", "", "n c h w, n c h w", refused={"nchw": NO_MEAN}),

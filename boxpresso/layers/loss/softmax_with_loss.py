@@ -1,4 +1,4 @@
-"""SoftmaxWithLoss, MultiSoftmaxWithLoss: the cross entropy of labels and the softmax of scores."""
+"""SoftmaxWithLoss, WeightedSoftmaxWithLoss, MultiSoftmaxWithLoss: the cross entropy of labels and the softmax of scores."""
 
 from __future__ import annotations
 
@@ -83,20 +83,28 @@ class SoftmaxWithLoss(
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.loss_param
         refuse_forks(self, p, ("weight_by_label_freqs", "class_weighting"))
-        self.class_weights = list(p.class_weighting) if p.weight_by_label_freqs else []
-        self.table = self.device.table(np.asarray(self.class_weights or [0]), self.dtype)
         self.mode = normalization(self, p)
         self.ignored = int(p.HasField("ignore_label")), p.ignore_label
         self.probability = Blob((), self.dtype, self.device)
+
+    def weights_of_classes(self, channels: int) -> list[float]:
+        """What the loss of each class's labels is multiplied by; empty: 1."""
+        p = self.param.loss_param
+        if not p.weight_by_label_freqs:
+            return []
+        weights = list(p.class_weighting)
+        self.need(
+            len(weights) == channels,
+            f"weight_by_label_freqs needs a class_weighting for each of {channels} channels, got {len(weights)}",
+        )
+        return weights
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         shape = bottom[0].shape
         self.shape = outer, channels, inner = self.sizes(bottom)
         self.need(channels > 0, f"scores of shape {shape} have no channels")
-        self.need(
-            not self.param.loss_param.weight_by_label_freqs or len(self.class_weights) == channels,
-            f"weight_by_label_freqs needs a class_weighting for each of {channels} channels, got {len(self.class_weights)}",
-        )
+        self.class_weights = self.weights_of_classes(channels)
+        self.table = self.device.table(np.asarray(self.class_weights or [0]), self.dtype)
         self.need(
             len(bottom) < 3 or bottom[2].count == bottom[1].count,
             f"bottom 2 must have a weight for each of {bottom[1].count} labels, its shape is {bottom[-1].shape}",
@@ -182,6 +190,78 @@ class SoftmaxWithLoss(
 
     def allow_force_backward(self, index: int) -> bool:
         return index == 0
+
+
+class WeightedSoftmaxWithLoss(
+    SoftmaxWithLoss,
+    type="WeightedSoftmaxWithLoss",
+    param=("loss_param", "softmax_param"),
+    bottoms=(2, 3),
+    tops=(1, 3),
+    loss=True,
+    traits=Trait.CLASS_LABELS,
+):
+    """SoftmaxWithLoss whose labels weigh: each by the number in bottom 2, or those of single classes by one of the prototxt's.
+
+    As there the loss is divided by a number of labels, which their weights do not change.
+
+    Parameters
+    ----------
+    bottom 0
+        Scores, the channels at `axis`.
+    bottom 1
+        Whole labels from 0, one for each position of the other axes.
+    bottom 2
+        Optional: a weight for each label.
+    softmax_param
+        `axis` (1). `pos_cid` (1): a class; `pos_mult` (1): what the loss of its labels is multiplied by. Both may be repeated,
+        a pair for each class; the labels of the others weigh 1.
+    loss_param
+        As of SoftmaxWithLoss, but for its weights of classes.
+
+    Returns
+    -------
+    top 0, top 1, top 2
+        As of SoftmaxWithLoss.
+
+    Raises
+    ------
+    LayerError
+        As of SoftmaxWithLoss; a pos_cid that is no channel, or is there twice; another number of pos_cid than of pos_mult.
+
+    Source
+    ------
+    A layer of some twenty forks: weights of classes are those of bairdzhang/des and jiangjiewei/cc-guardian, a weight for each
+    label that of wang1ang/caffe and lpzhang/caffe-fast-rcnn. With one for each label ferasha/deeplab-public-ver2 divides by the
+    sum of the weights, and haochen-rye/LSTD by the number of those above 0.
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> text = 'type: "WeightedSoftmaxWithLoss" softmax_param { pos_cid: 0 pos_mult: 3 }'
+    >>> round(run_layer(text, [[0, 0], [0, 0]], [0, 1]).item(), 3)  # (3 + 1) / 2 times log 2
+    1.386
+    """
+
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
+        refuse_forks(self, self.param.loss_param)
+        super().setup(bottom, top)
+
+    def weights_of_classes(self, channels: int) -> list[float]:
+        p = self.param.softmax_param
+        if not p.pos_mult:
+            return []
+        classes = list(p.pos_cid) or [1]
+        self.need(
+            len(classes) == len(p.pos_mult),
+            f"softmax_param: each pos_cid has a pos_mult, got {len(p.pos_cid)} and {len(p.pos_mult)}",
+        )
+        weights = [1.0] * channels
+        for label, weight in zip(classes, p.pos_mult):
+            self.need(0 <= label < channels, f"softmax_param: pos_cid {label} is none of the {channels} channels")
+            self.need(classes.count(label) == 1, f"softmax_param: pos_cid {label} is there twice; remove one")
+            weights[label] = weight
+        return weights
 
 
 class MultiSoftmaxWithLoss(

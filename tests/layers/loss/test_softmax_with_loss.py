@@ -285,27 +285,64 @@ def test_euclidean_loss_refuses_blobs_that_differ():
         Rig(EUCLIDEAN, [np.zeros((0, 5)), np.zeros((0, 5))])
 
 
+SEGNETS = (
+    'type: "SoftmaxWithLoss" loss_param { weight_by_label_freqs: true ignore_label: 9 class_weighting: [0.5, 2, 1.25] }'
+)
+PAIRS = 'type: "WeightedSoftmaxWithLoss" loss_param { ignore_label: 9 } softmax_param { %s }'
+
+
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("inner", [1, 6])
-def test_weights_of_classes(weighted, inner, device):
-    rng, weights = np.random.default_rng(3), np.array([0.5, 2, 1.25], np.float32)
+@pytest.mark.parametrize(
+    ("text", "weights"),
+    [
+        (SEGNETS, [0.5, 2, 1.25]),
+        (PAIRS % "pos_cid: 2 pos_mult: 0.5", [1, 1, 0.5]),
+        (PAIRS % "pos_mult: 3", [1, 3, 1]),
+        (PAIRS % "pos_cid: 1 pos_mult: 2 pos_cid: 0 pos_mult: 0.25", [0.25, 2, 1]),
+        (PAIRS % "axis: 1", [1, 1, 1]),
+    ],
+)
+def test_weights_of_classes(text, weights, weighted, inner, device):
+    rng, weights = np.random.default_rng(3), np.array(weights)
     scores, labels = rng.standard_normal((4, 3, inner)), rng.integers(0, 3, (4, inner))
     labels[0, 0] = 9
     own = rng.uniform(0.5, 2, (4, inner)) if weighted else np.ones((4, inner))
-    text = 'type: "SoftmaxWithLoss" loss_param { weight_by_label_freqs: true ignore_label: 9 class_weighting: [%s] }'
     bottoms = [scores, labels, own][: 2 + weighted]
-    rig = Rig(text % "0.5, 2, 1.25", bottoms, tops=3, device=device, dtype=np.float64)
+    rig = Rig(text, bottoms, tops=3, device=device, dtype=np.float64)
     logs = scores - np.log(np.exp(scores).sum(1, keepdims=True))
     counts, safe = labels != 9, np.where(labels == 9, 0, labels)
     losses = -np.take_along_axis(logs, safe[:, None], 1)[:, 0] * weights[safe] * own * counts
     top, _, each = rig.forward()
     np.testing.assert_allclose(top, losses.sum() / counts.sum(), rtol=1e-10)  # the divisor does not know the weights
     np.testing.assert_allclose(each, losses, rtol=1e-10)
-    two = Rig(text % "0.5, 2, 1.25", bottoms, device=device, dtype=np.float64)
+    two = Rig(text, bottoms, device=device, dtype=np.float64)
     two.forward()
     diff = two.backward([np.array(2.0)], [True, *[False] * (1 + weighted)])[0]
     off = np.exp(logs) - (np.arange(3)[None, :, None] == safe[:, None])
     wanted = 2 * off * (weights[safe] * own * counts)[:, None] / counts.sum()
     np.testing.assert_allclose(diff, wanted, rtol=1e-9, atol=1e-12)
-    with pytest.raises(LayerError, match="a class_weighting for each of 3 channels, got 2"):
-        Rig(text % "0.5, 2", bottoms)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (SEGNETS.replace(", 1.25", ""), "a class_weighting for each of 3 channels, got 2"),
+        (PAIRS % "pos_cid: 3 pos_mult: 2", "pos_cid 3 is none of the 3 channels"),
+        (PAIRS % "pos_cid: -1 pos_mult: 2", "pos_cid -1 is none of the 3 channels"),
+        (PAIRS % "pos_cid: 1 pos_cid: 1 pos_mult: 2 pos_mult: 3", "pos_cid 1 is there twice"),
+        (PAIRS % "pos_cid: 1 pos_cid: 2 pos_mult: 2", "each pos_cid has a pos_mult, got 2 and 1"),
+        (SEGNETS.replace('"Soft', '"WeightedSoft'), "weight_by_label_freqs of a fork is not supported"),
+    ],
+)
+def test_weights_of_classes_that_do_not_fit(text, message):
+    with pytest.raises(LayerError, match=message):
+        Rig(text, [np.zeros((4, 3)), np.zeros(4)])
+
+
+def test_weights_of_classes_after_a_reshape(device):
+    rig = Rig(PAIRS % "pos_cid: 1 pos_mult: 3", [np.zeros((2, 2)), np.ones(2)], device=device)
+    close(rig.forward()[0], 3 * np.log(2), rtol=1e-6)
+    rig.set_bottom(0, np.zeros((2, 50)))
+    rig.set_bottom(1, np.array([1, 49]))
+    close(rig.forward()[0], 2 * np.log(50), rtol=1e-6)
