@@ -36,6 +36,8 @@ AUGMENTATIONS: dict[str, Check] = {
     "distort": ("true or false", lambda value: isinstance(value, bool)),
     "expand": ("a number from 1", lambda value: real(value) and value >= 1),
     "patches": ("a number above 0 and at most 1", lambda value: real(value) and 0 < value <= 1),
+    "mosaic": ("a number from 0 to 1", lambda value: real(value) and 0 <= value <= 1),
+    "mixup": ("a number from 0 to 1", lambda value: real(value) and 0 <= value <= 1),
 }
 
 
@@ -48,6 +50,8 @@ def read_options(path: str | Path) -> tuple[dict[str, Any], dict[str, Any], dict
         Whether pictures are mirrored, and their colours changed.
     [augmentation] expand, patches
         How much pictures are shrunk at most, and the smallest part of one that is cut out.
+    [augmentation] mosaic, mixup
+        How often a picture is made of parts of four, and how often another one lies over it.
     [class_weights] CLASS, ...
         What the loss of objects of a class counts for; of the others 1.
 

@@ -141,7 +141,7 @@ class Wish:
     force
         Whether a folder that was written here before is replaced.
     augmentation
-        In place of those of the backbone: mirror, distort, expand, patches of `ssd.Task`.
+        In place of those of the backbone: mirror, distort, expand, patches, mosaic and mixup of `ssd.Task`.
     class_weights
         {class: what the loss of its objects counts for}; of the others 1.
     """

@@ -107,6 +107,8 @@ class Task:
         What the loss of each label counts for, the background first; empty: 1.
     mirror, distort
         Whether pictures are mirrored in training, and their brightness, contrast, hue and saturation changed.
+    mosaic, mixup
+        How often, from 0 to 1, a picture is made of parts of four in training, and how often another one lies over it.
     records
         Whether records are any pictures, grey ones too, and come in a new order each time round.
     folded, average, still
@@ -127,6 +129,8 @@ class Task:
     patches: float = 0.3
     mirror: bool = True
     distort: bool = True
+    mosaic: float = 0
+    mixup: float = 0
     records: bool = False
     folded: bool = False
     average: float | None = None
@@ -276,6 +280,7 @@ def data(
         more |= dict(emit_constraint=dict(emit_type="CENTER"))
         if task.expand > 1:
             more["expand_param"] = dict(prob=0.5, max_expand_ratio=task.expand)
+        annotated |= {f"{name}_prob": value for name, value in (("mosaic", task.mosaic), ("mixup", task.mixup)) if value}
         annotated["batch_sampler"] = samplers(task.patches) if sampled is None else sampled
     source, batch = task.sources[not w.train], task.batches[not w.train]
     w.n.data, w.n.label = L.AnnotatedData(

@@ -31,6 +31,8 @@ mirror = false
 distort = false
 expand = 1
 patches = 0.7
+mosaic = 0.5
+mixup = 0
 """
 
 
@@ -69,6 +71,8 @@ def test_the_file_is_followed_and_the_folder_can_be_made_again(new):
     assert not transform.HasField("distort_param")
     assert not transform.HasField("expand_param")
     patches = data.annotated_data_param.batch_sampler[1:]
+    assert data.annotated_data_param.mosaic_prob == 0.5
+    assert not data.annotated_data_param.HasField("mixup_prob")
     assert [patch.sampler.min_scale for patch in patches] == [pytest.approx(0.7)] * len(patches)
     assert read_solver("a/solver.prototxt").base_lr == pytest.approx(0.002)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ...data import mixing
 from ...data.boxes import CORNERS
 from ...data.errors import BrokenRecord, DataError
 from ...data.loader import Loader, RecordSource
@@ -31,9 +32,29 @@ class AnnotatedSource(RecordSource):
     kind: int | None  # of annotations, where the prototxt says it
     layer: str
     tops: int
+    mosaic: float = 0  # how often a picture is one of four
+    mixup: float = 0  # and of two
 
     def load(self, index: int, rng: np.random.Generator) -> tuple[Numpy, Numpy | None, int]:
-        name, transform = self.name(index), self.transform
+        transform = self.transform
+        picture, boxes, kind, label = self.read(index)
+        if self.mosaic and rng.random() < self.mosaic:
+            others = [self.other(rng) for _ in range(mixing.PICTURES - 1)]
+            picture, boxes = mixing.mosaic([(picture, boxes), *others], rng, transform.emit)
+        if self.mixup and rng.random() < self.mixup:
+            picture, boxes = mixing.mixup([(picture, boxes), self.other(rng)], rng)
+        canvas, boxes = transform.distort_expand(picture, boxes, rng)
+        windows = crops(self.samplers, boxes[:, CORNERS], rng)
+        if len(windows):
+            picture, boxes = transform.cut(canvas, boxes, windows[rng.integers(len(windows))])
+        else:
+            picture = canvas.whole()
+        values, boxes = transform(picture, rng, boxes)
+        return values, None if kind is None else boxes, label
+
+    def read(self, index: int) -> tuple[Numpy, Numpy, int | None, int]:
+        """A record's picture, boxes, type of annotations and label. Raises BrokenRecord, and DataError for another type."""
+        name = self.name(index)
         record = parse(AnnotatedDatum(), self.records[index], name)
         if not record.HasField("datum"):
             raise BrokenRecord(f"{name} is not an AnnotatedDatum: it has no datum; a Datum is for the layer Data")
@@ -42,17 +63,20 @@ class AnnotatedSource(RecordSource):
             raise DataError(
                 f"annotations of type {AnnotatedDatum.AnnotationType.Name(kind)} are not supported, only BBOX"
             )
-        picture, boxes = picture_of(record.datum, transform.color, name), boxes_of(record)
+        picture, boxes = picture_of(record.datum, self.transform.color, name), boxes_of(record)
         if not np.isfinite(boxes).all():
             raise BrokenRecord(f"{name} has a box that is not finite")
-        canvas, boxes = transform.distort_expand(picture, boxes, rng)
-        windows = crops(self.samplers, boxes[:, CORNERS], rng)
-        if len(windows):
-            picture, boxes = transform.cut(canvas, boxes, windows[rng.integers(len(windows))])
-        else:
-            picture = canvas.whole()
-        values, boxes = transform(picture, rng, boxes)
-        return values, None if kind is None else boxes, record.datum.label
+        return picture, boxes, kind, record.datum.label
+
+    def other(self, rng: np.random.Generator) -> mixing.Annotated:
+        """A picture that is drawn, and its boxes. Of a broken record the next one's; its own turn names it."""
+        first, count = int(rng.integers(len(self.records))), len(self.records)
+        for step in range(count):
+            try:
+                return self.read((first + step) % count)[:2]
+            except BrokenRecord as error:
+                broken = error
+        raise broken
 
     def collate(self, samples: Sequence[tuple[Numpy, Numpy | None, int]]) -> list[Numpy]:
         pictures = stack([picture for picture, _, _ in samples], self.layer)
@@ -76,7 +100,8 @@ class AnnotatedData(
 ):
     """Batches of pictures and boxes from an LMDB of AnnotatedDatum records.
 
-    Each record goes through distort_param and expand_param of transform_param. Then the batch_samplers of
+    Where mosaic_prob or mixup_prob asks for it, other records of the LMDB, drawn at random, make one picture with it. Each
+    goes through distort_param and expand_param of transform_param. Then the batch_samplers of
     annotated_data_param look for crops, of which one is drawn. Then follow resize_param, noise_param, crop, mean, scale
     and mirror. The boxes follow all of this, and emit_constraint says which boxes a crop keeps.
 
@@ -89,7 +114,8 @@ class AnnotatedData(
         As for Data: `source` (required), `batch_size` (required), `shuffle` (false), `rand_skip` (0), `prefetch` (4).
     annotated_data_param
         `batch_sampler`: any number of samplers of crops. `anno_type`: the type of the annotations, instead of what the
-        records say; only BBOX is supported.
+        records say; only BBOX is supported. `mosaic_prob` (0): how often a picture is made of parts of four, about a centre
+        that is drawn. `mixup_prob` (0): how often another one lies over it, each about half transparent.
     transform_param
         `distort_param`, `expand_param`, `resize_param`, `noise_param`, `emit_constraint`, and as for Data `crop_size`,
         `mean_file`, `mean_value`, `scale` (1) and `mirror` (false).
@@ -111,7 +137,7 @@ class AnnotatedData(
 
     Source
     ------
-    SSD's Caffe.
+    SSD's Caffe; mosaic and mixup are here alone (`data/mixing.py`).
 
     Examples
     --------
@@ -131,6 +157,10 @@ class AnnotatedData(
         self.need(param.source, "give data_param { source: .. }, the LMDB to read")
         self.need(param.batch_size > 0, f"batch_size must be 1 or more, got {param.batch_size}")
         self.samplers = list(self.param.annotated_data_param.batch_sampler)
+        own = self.param.annotated_data_param
+        for name in ("mosaic_prob", "mixup_prob"):
+            value = getattr(own, name)
+            self.need(0 <= value <= 1, f"{name} must be from 0 to 1, got {value:g}")
         try:
             check_samplers(self.samplers)
         except DataError as error:
@@ -150,7 +180,8 @@ class AnnotatedData(
         own = self.param.annotated_data_param
         records = open_records(param.source)
         kind = own.anno_type if own.HasField("anno_type") else None
-        source = AnnotatedSource(records, self.transform, self.samplers, kind, str(self), self.count)
+        mixed = own.mosaic_prob, own.mixup_prob
+        source = AnnotatedSource(records, self.transform, self.samplers, kind, str(self), self.count, *mixed)
         order = self.make_order(len(records), param.shuffle, param.rand_skip)
         return self.make_loader(source, order, param.batch_size, param.prefetch)
 

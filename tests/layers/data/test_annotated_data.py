@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from drawn import annotated_lmdb, boxes_of, datum_lmdb, picture
@@ -9,8 +11,9 @@ from harness import Rig
 
 from boxpresso import LayerError, Solver
 from boxpresso.data.picture import encode
-from boxpresso.data.records import make_datum, write_records
+from boxpresso.data.records import make_annotated, make_datum, write_records
 from boxpresso.proto import parse_net, parse_solver
+from boxpresso.proto.errors import BoxpressoWarning
 
 pytest.importorskip("lmdb")
 
@@ -62,6 +65,42 @@ def test_records_without_an_annotation_type(tmp_path):
 def test_plain_records_are_refused(tmp_path):
     with pytest.raises(LayerError, match="not an AnnotatedDatum"):
         annotated(datum_lmdb(tmp_path / "db"))
+
+
+MIXED = "annotated_data_param { mosaic_prob: 0.5 mixup_prob: 0.5 } transform_param { resize_param { height: 40 width: 40 } }"
+
+
+def test_batches_of_mixed_pictures_are_the_same_again(tmp_path):
+    """By the seed alone, with any workers; and others than without."""
+    source = annotated_lmdb(tmp_path / "db")
+    rigs = [annotated(source, 6, MIXED, seed=seed) for seed in (1, 1, 2)]
+    rigs[0].layer.workers, rigs[1].layer.workers = 0, "threads:2"
+    plain = annotated(source, 6, MIXED.replace("0.5", "0"), seed=1)
+    for _ in range(3):
+        (one, rows), (same, same_rows), (other, _), (unmixed, _) = (rig.forward() for rig in (*rigs, plain))
+        np.testing.assert_array_equal(one, same)
+        np.testing.assert_array_equal(rows, same_rows)
+        assert (one != other).any()
+        assert (one != unmixed).any()
+
+
+def test_a_broken_record_is_in_no_mosaic(tmp_path):
+    """The next one takes its place; where broken records are refused, it is so in its own turn."""
+    records = [make_annotated(make_datum(picture(i)), boxes_of(i)).SerializeToString() for i in range(3)]
+    write_records(tmp_path / "db", [(str(i), record) for i, record in enumerate([*records, b"no record"])])
+    rig = annotated(tmp_path / "db", 3, MIXED.replace("0.5", "1"), seed=1)
+    rig.layer.workers = 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        rig.forward()
+    with pytest.warns(BoxpressoWarning, match="skipped .*1 skipped so far"):
+        rig.forward()
+
+
+def test_how_often_pictures_are_mixed_is_checked(tmp_path):
+    for name, value in (("mosaic_prob", "1.5"), ("mixup_prob", "-1"), ("mosaic_prob", "nan")):
+        with pytest.raises(LayerError, match=f"{name} must be from 0 to 1, got {value}"):
+            annotated(tmp_path / "db", more=f"annotated_data_param {{ {name}: {value} }}")
 
 
 def test_boxes_stay_on_their_objects_through_all_augmentation(tmp_path):
