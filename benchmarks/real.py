@@ -71,7 +71,8 @@ def boxpresso(data: Path, seconds: float) -> list[list[Any]]:
     """The rows of `boxpresso train FOLDER`: its best weights and its last."""
 
     def plan(wish: project.Wish, made: project.Made) -> SolverParameter:
-        training.fit(training.Project(wish.out, data, made), seconds / 60, "cpu", time.process_time)
+        project = training.sized(training.Project(wish.out, data, made), seconds / 60, "cpu", time.process_time)
+        training.fit(project, seconds / 60, "cpu", time.process_time)
         return read_solver(wish.out / "solver.prototxt")
 
     return solved(data, "boxpresso small", plan, backbone=training.BACKBONE)

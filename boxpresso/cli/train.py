@@ -182,7 +182,7 @@ def find_lr(args: Namespace) -> int:
 
 def prepared(args: Namespace) -> Project:
     """Finds or writes the project of FOLDER, says so, and makes it what is trained."""
-    from ..recipes.training import fit, project_of, usual_plan
+    from ..recipes.training import fit, project_of, sized, usual_plan
     from .new import describe, warn_of
     from .output import progress as progress_of
     from .output import warn
@@ -192,9 +192,13 @@ def prepared(args: Namespace) -> Project:
             "--weights: a folder starts from weights by `boxpresso new ssd --weights FILE --data FOLDER`"
         )
     shown: dict[str, Callable[[int, int], None]] = {}
-    project = project_of(
-        Path(args.folder), lambda step, done, all: shown.setdefault(step, progress_of(f"new: {step}"))(done, all)
-    )
+
+    def tell(step: str, done: int, all: int) -> None:
+        shown.setdefault(step, progress_of(f"new: {step}"))(done, all)
+
+    project = project_of(Path(args.folder), tell)
+    if args.minutes:
+        project = sized(project, args.minutes, args.device, tell=tell)
     if project.made is not None:
         warn_of(project.made)
         print("\n".join(describe(project.made)[:-3]), flush=True)

@@ -280,7 +280,9 @@ def data(
         more |= dict(emit_constraint=dict(emit_type="CENTER"))
         if task.expand > 1:
             more["expand_param"] = dict(prob=0.5, max_expand_ratio=task.expand)
-        annotated |= {f"{name}_prob": value for name, value in (("mosaic", task.mosaic), ("mixup", task.mixup)) if value}
+        annotated |= {
+            f"{name}_prob": value for name, value in (("mosaic", task.mosaic), ("mixup", task.mixup)) if value
+        }
         annotated["batch_sampler"] = samplers(task.patches) if sampled is None else sampled
     source, batch = task.sources[not w.train], task.batches[not w.train]
     w.n.data, w.n.label = L.AnnotatedData(

@@ -6,7 +6,7 @@ import math
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..data.annotations import Files
@@ -23,6 +23,8 @@ SEED = 1  # of the split and of training
 SHARE = 0.9  # of the minutes, for iterations and tests; the rest is for compiling, snapshots and the report
 READ = (*PICTURES, ".xml", ".json", ".csv", ".txt", ".names", ".yaml", ".yml")  # what a folder's pictures are read from
 WARM, TIMED = 3, 10  # iterations before the measured ones, and of these
+SIDES = (128, 160, 192)  # of the input: the larger ones see more of a picture, and take longer to learn
+ROUNDS = 300  # over the pictures to learn from, that minutes must hold for a larger input
 
 
 @dataclass(frozen=True)
@@ -97,6 +99,26 @@ def elsewhere(project: Path, folder: Path) -> str:
 
 
 Clock = Callable[[], float]  # seconds
+
+
+def sized(
+    project: Project, minutes: float, device: str | None = None, clock: Clock = time.perf_counter,
+    tell: Tell = lambda step, done, all: None,
+) -> Project:  # fmt: skip
+    """A project that was made now, made again with the largest input of SIDES of which the minutes hold ROUNDS rounds over the
+    pictures; else as it is. Seconds of an iteration are measured, and counted as the number of the input's pixels.
+    """
+    if project.made is None or project.made.wish.size is not None:
+        return project
+    wish, pictures = project.made.wish, project.made.pictures["train"]
+    assert project.made.plan is not None
+    batch = project.made.plan.batch * project.made.plan.iter_size
+    seconds = 60 * minutes * SHARE / measured(project.solver, device, clock)[0]
+    rounds = {side: seconds * (project.made.size / side) ** 2 * batch / pictures for side in SIDES}
+    side = max((side for side in SIDES if rounds[side] >= ROUNDS), default=project.made.size)
+    if side <= project.made.size:
+        return project
+    return replace(project, made=create(replace(wish, size=side, force=True), tell))
 
 
 def fit(
