@@ -108,7 +108,7 @@ def check_distort(param: Any) -> None:
 
 @dataclass
 class Canvas:
-    """A picture (H, W, C) on a canvas of one colour (C,), and a change of its pixels, which is made where they are looked at.
+    """A picture (H, W, C) on a canvas of one colour (C,), and a change of its pixels, for those that are looked at.
 
     shape: of the canvas, rows and columns. top, left: where the picture lies.
     """
@@ -120,21 +120,23 @@ class Canvas:
     top: int = 0
     left: int = 0
 
-    def part(self, top: int, left: int, rows: int, columns: int) -> np.ndarray:
-        """A rectangle of the canvas, with pixels of it."""
+    def part(self, top: int, left: int, rows: int, columns: int) -> tuple[np.ndarray, Change | None]:
+        """A rectangle of the canvas, with pixels of it; and the change, where it shows the picture alone and is still to be
+        changed.
+        """
         height, width = self.picture.shape[:2]
         y0, y1 = (min(max(at - self.top, 0), height) for at in (top, top + rows))
         x0, x1 = (min(max(at - self.left, 0), width) for at in (left, left + columns))
         inside = self.picture[y0:y1, x0:x1]
+        if inside.shape[:2] == (rows, columns):
+            return inside, self.change
         if self.change is not None and inside.size:
             inside = self.change(inside)
-        if inside.shape[:2] == (rows, columns):
-            return inside
         above, before = min(max(self.top - top, 0), rows), min(max(self.left - left, 0), columns)
         below, behind = rows - above - (y1 - y0), columns - before - (x1 - x0)
-        return pad(inside, above, below, before, behind, "CONSTANT", self.colour)
+        return pad(inside, above, below, before, behind, "CONSTANT", self.colour), None
 
-    def whole(self) -> np.ndarray:
+    def whole(self) -> tuple[np.ndarray, Change | None]:
         """All of the canvas."""
         return self.part(0, 0, *self.shape)
 
@@ -163,6 +165,13 @@ def fitted_size(param: Any, width: int, height: int) -> tuple[int, int]:
     if wide > high if param.resize_mode == param.FIT_LARGE_SIZE_AND_PAD else wide < high:
         return param.width, max(1, math.floor(np.float32(param.width) / wide))
     return max(1, math.floor(wide * np.float32(param.height))), param.height
+
+
+def shrinks(picture: np.ndarray, param: Any) -> bool:
+    """Whether a ResizeParameter leaves fewer pixels of a picture, and adds none around it."""
+    rows, columns = picture.shape[:2]
+    width, height = fitted_size(param, columns, rows)
+    return bool(param.resize_mode != param.FIT_LARGE_SIZE_AND_PAD and width * height < rows * columns)
 
 
 def fit(picture: np.ndarray, param: Any, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:

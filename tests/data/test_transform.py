@@ -336,13 +336,43 @@ def test_order_of_channels():
     assert {tuple(sorted(s)) for s in seen} == {(1, 2, 3)}
 
 
+RESIZED = "resize_param { height: %d width: %d interp_mode: %s }"
+PADDED = "resize_param { height: 20 width: 20 interp_mode: LINEAR resize_mode: FIT_LARGE_SIZE_AND_PAD pad_value: 9 }"
+COLOURS = "distort_param { brightness_prob: 1 brightness_delta: 32 saturation_prob: 1 saturation_lower: 0.5 saturation_upper: 1.4 hue_prob: 1 hue_delta: 18 }"
+
+
+@pytest.mark.parametrize(
+    ("resized", "exact"),
+    [
+        (RESIZED % (20, 30, "NEAREST"), True),
+        (RESIZED % (120, 160, "LINEAR"), True),  # grows: they are changed before
+        (PADDED, True),
+        ("", True),
+        (RESIZED % (20, 30, "LINEAR"), False),  # a mean of changed pixels, or a mean that is changed
+    ],
+)
+def test_colours_are_changed_before_or_after_a_picture_shrinks(resized, exact):
+    y, x = np.mgrid[:40, :60]
+    picture = np.stack([60 + 2 * x, 80 + x + y, 150 - y], -1).astype(np.uint8)  # smooth, far from 0 and 255
+    of = transform(resized)
+    param = layer(f"transform_param {{ {COLOURS} }}").transform_param.distort_param
+    for seed in range(10):
+        change = augment.distortion(3, param, rng(seed))
+        before, after = of(change(picture), rng(1))[0], of(picture, rng(1), None, change)[0]
+        assert (before != of(picture, rng(1))[0]).any()
+        if exact:
+            np.testing.assert_array_equal(before, after)
+        else:
+            np.testing.assert_allclose(before, after, atol=6)
+
+
 def test_expansion_moves_boxes_with_the_picture():
     picture = np.full((20, 30, 3), 255, np.uint8)
     text = "mean_value: 104 mean_value: 117 mean_value: 123 expand_param { prob: 0.5 max_expand_ratio: 4 }"
     expand, own, plain, widths = transform(text), boxes([1, 0, 0, 0, 1, 1, 0]), 0, []
     for seed in range(300):
         canvas, left = expand.distort_expand(picture, own, rng(seed))
-        made = canvas.whole()
+        made, _ = canvas.whole()
         if made.shape == picture.shape:
             plain += 1
             continue

@@ -46,10 +46,10 @@ class AnnotatedSource(RecordSource):
         canvas, boxes = transform.distort_expand(picture, boxes, rng)
         windows = crops(self.samplers, boxes[:, CORNERS], rng)
         if len(windows):
-            picture, boxes = transform.cut(canvas, boxes, windows[rng.integers(len(windows))])
+            picture, change, boxes = transform.cut(canvas, boxes, windows[rng.integers(len(windows))])
         else:
-            picture = canvas.whole()
-        values, boxes = transform(picture, rng, boxes)
+            picture, change = canvas.whole()
+        values, boxes = transform(picture, rng, boxes, change)
         return values, None if kind is None else boxes, label
 
     def read(self, index: int) -> tuple[Numpy, Numpy, int | None, int]:
