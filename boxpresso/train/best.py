@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
@@ -40,9 +41,16 @@ class Score:
         return f"{self.name} = {self.value:.6g} at iteration {self.iteration}"
 
 
-def score_of(net: Net, values: Values, param: SolverParameter, iteration: int) -> Score | None:
-    """The score of a test net by the means of its outputs: the mean average precision of detections; else the first output of
-    one number that is no loss, such as an accuracy; else the losses together, of which less is better. None without outputs."""
+def score_of(
+    net: Net, values: Values, param: SolverParameter, iteration: int, precision: float = math.nan
+) -> Score | None:
+    """The score of a test net: of detections `precision`, their mean average precision over COCO's overlaps, where it is known.
+
+    Else by the means of its outputs: the mean average precision of detections; the first output of one number that is no
+    loss, such as an accuracy; or the losses together, of which less is better. None without outputs.
+    """
+    if not math.isnan(precision):
+        return Score("AP@.5:.95", precision, True, iteration)
     weights = net.blob_loss_weights
     single = {name: float(value.ravel()[0]) for name, value in values.items() if value.size == 1}
     scores = [name for name in single if not weights[name]]
@@ -107,9 +115,9 @@ class Best:
             between = (iteration - 1) // self.param.test_interval - self.best.iteration // self.param.test_interval
             self.worse = max(0, between)  # the test of this iteration comes again
 
-    def see(self, net: Net, tested: Net, values: Values, iteration: int) -> bool:
-        """Keeps the weights of `net` where the means of a test are better than any before; returns `enough`."""
-        self.last = score_of(tested, values, self.param, iteration)
+    def see(self, net: Net, tested: Net, values: Values, iteration: int, precision: float = math.nan) -> bool:
+        """Keeps the weights of `net` where a test's score, of `score_of`, is better than any before; returns `enough`."""
+        self.last = score_of(tested, values, self.param, iteration, precision)
         if self.last is None:
             return False
         if self.last.better_than(self.best):

@@ -8,7 +8,7 @@ from contextlib import suppress
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data.evaluation import METHODS, average_precision, curves_of_rows
+from ..data.evaluation import METHODS, average_precision, curves, curves_of_rows
 from ..net.net import Net
 from ..proto import LabelMap, SolverParameter, parse_text
 from ..proto.errors import BoxpressoError, ModelError
@@ -16,6 +16,8 @@ from ..proto.reading import read_file
 from .log import Log, output_lines
 
 Doubles = NDArray[np.float64]
+OVERLAPS = [0.5 + 0.05 * i for i in range(10)]  # COCO's
+IMAGES = 1 << 20  # more than a batch has
 
 
 def check_evaluation(param: SolverParameter) -> None:
@@ -101,6 +103,52 @@ def protocol(net: Net, param: SolverParameter) -> str:
     return (
         f"{words} at an overlap of {of.overlap_threshold:g}; difficult objects {hard}, a class without objects counts 0"
     )
+
+
+class Boxes:
+    """The detections and the true boxes that the first DetectionEvaluate of a test net compares, over some batches.
+
+    It judges by one overlap. At 0.5 boxes that fit badly count as those that fit well, so that the best of many tests is one of
+    chance; the mean over COCO's overlaps says which weights are better.
+    """
+
+    def __init__(self, net: Net) -> None:
+        layers = (layer for layer in net.layers if layer.type == "DetectionEvaluate")
+        layer = next(
+            (layer for layer in layers if len(net.bottom_names[layer.name]) == 2), None
+        )  # fractions of the image
+        self.names = tuple(net.bottom_names[layer.name]) if layer else ()
+        self.difficult = bool(layer and layer.param.detection_evaluate_param.evaluate_difficult_gt)
+        self.parts: list[tuple[Doubles, Doubles]] = []
+
+    def add(self, net: Net) -> None:
+        """Takes those of a batch."""
+        if not self.names:
+            return
+        detections, truth = (np.array(net.blobs[name].data, np.float64)[0, 0] for name in self.names)
+        end = np.flatnonzero(truth[:, 0] == -1)
+        truth = np.delete(truth[: end[0]] if len(end) else truth, 2, 1)  # without the instance
+        detections = detections[(detections[:, :2] != -1).all(1)]
+        detections, truth = (rows[np.isfinite(rows).all(1)] for rows in (detections, truth))
+        for rows in (detections, truth):
+            rows[:, 0] += len(self.parts) * IMAGES
+        if self.difficult:
+            truth[:, -1] = 0
+        self.parts.append((detections, truth))
+
+    def precision(self) -> float:
+        """The mean average precision at overlaps from 0.5 to 0.95, by 101 points of recall, of the classes that have an object;
+        NaN where none has."""
+        if not self.parts:
+            return float("nan")
+        detections, truth = (np.concatenate(rows) for rows in zip(*self.parts))
+        values = [
+            curve.ap("101point")
+            for overlap in OVERLAPS
+            for curve in curves(detections, truth, overlap).values()
+            if curve.truths
+        ]
+        return float(np.mean(values)) if values else float("nan")
 
 
 def class_names(net: Net) -> dict[int, str]:

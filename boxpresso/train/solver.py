@@ -6,6 +6,7 @@ snapshots in snapshots.py, rates and updates in rates.py and updates.py, several
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 from collections.abc import Callable, Sequence
@@ -25,7 +26,7 @@ from ..proto.upgrade import upgrade_solver
 from . import nets
 from .best import Best
 from .claims import Claim
-from .evaluation import check_evaluation, evaluate_net
+from .evaluation import Boxes, check_evaluation, evaluate_net
 from .fork_fields import check_forks
 from .log import Display, Log, glog
 from .ranks import Ranks, Terminated
@@ -340,17 +341,25 @@ class Solver:
         check_evaluation(self.param)
         means: list[dict[str, np.ndarray[Any, Any]]] = []
         stopped = self.stopping
+        judged = Boxes(self.test_nets[0]) if self.best and self.param.eval_type == "detection" else None
+
+        def forward(net: Net) -> None:
+            self._forward(net)
+            if judged and net is self.test_nets[0]:
+                judged.add(net)
+
         for number, (net, batches) in enumerate(zip(self.test_nets, self.param.test_iter)):
             self.log(f"Iteration {self.iter}, Testing net (#{number})")
             net.share_with(self.net)  # whose parameters may be another net's by now
             values = evaluate_net(
-                net, batches, self.param, forward=self._forward, log=self.log,
+                net, batches, self.param, forward=forward, log=self.log,
                 interrupted=lambda: self.stopping and not stopped,
             )  # fmt: skip
             if values is None:
                 return means
             means.append(values)
-        if self.best and self.best.see(self.net, self.test_nets[0], means[0], self.iter):
+        precision = judged.precision() if judged else math.nan
+        if self.best and self.best.see(self.net, self.test_nets[0], means[0], self.iter, precision):
             self.log(f"No better test for {self.best.worse} tests: training ends.")
             self.stop(snapshot=True)
         return means

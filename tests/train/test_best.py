@@ -11,8 +11,10 @@ import pytest
 
 from boxpresso import ModelError, Net, Solver
 from boxpresso.__main__ import main
+from boxpresso.data.coco import dataset_of, evaluate_coco
 from boxpresso.proto import SolverParameter, parse_net, parse_solver
 from boxpresso.train.best import Best, Score, score_of
+from boxpresso.train.evaluation import Boxes
 
 LEARNS = """
     layer { name: "data" type: "Input" top: "x" top: "y"
@@ -135,6 +137,46 @@ def test_a_disk_that_is_full_ends_no_training(tmp_path, monkeypatch):
     assert not solver.best.summary()
 
 
+def test_detections_are_scored_as_pycocotools_does():
+    """Over batches of two images; with what stands for no detection and no true box, and boxes that do not fit well. pycocotools
+    takes the best object that is left, where VOC's rule takes the best."""
+    pytest.importorskip("pycocotools")
+    rng, difficult = np.random.default_rng(5), 0
+    param = SimpleNamespace(detection_evaluate_param=SimpleNamespace(evaluate_difficult_gt=False))
+    net = SimpleNamespace(
+        layers=[SimpleNamespace(type="DetectionEvaluate", name="eval", param=param)],
+        bottom_names={"eval": ["rows", "truth"]},
+    )
+    boxes, rows, truth = Boxes(net), [], []
+    for batch in range(4):
+        of, objects = [], []
+        for image in range(2):
+            places = rng.permutation(16)[: rng.integers(0, 9)]
+            for place in places:
+                corner = np.array([place % 4, place // 4]) / 4
+                box = np.concatenate([corner + 0.02, corner + rng.uniform(0.12, 0.23, 2)])
+                label, hard = rng.integers(1, 3), rng.random() < 0.1
+                difficult += hard
+                objects.append([image, label, 0, *box, hard])
+                truth.append([2 * batch + image, label, *box * 100, hard])
+                if rng.random() < 0.8:
+                    of.append([image, label, rng.random(), *box + rng.normal(0, 0.01, 4)])
+            for corner in rng.uniform(0, 0.8, (3, 2)):
+                of.append([image, rng.integers(1, 3), rng.random() / 2, *corner, *corner + 0.15])
+        rows += [[2 * batch + row[0], *row[1:3], *np.array(row[3:]) * 100] for row in of]
+        of.append([-1] * 7)
+        objects.append([-1] * 8)
+        net.blobs = {
+            "rows": SimpleNamespace(data=np.array([[of]])),
+            "truth": SimpleNamespace(data=np.array([[objects]])),
+        }
+        boxes.add(net)
+    assert difficult
+    wanted = evaluate_coco(np.array(rows), dataset_of(np.array(truth), 8)).stats["AP"]
+    assert 0.2 < wanted < 0.8
+    assert boxes.precision() == pytest.approx(wanted, abs=5e-3)
+
+
 def test_scores():
     net = SimpleNamespace(blob_loss_weights={"loss": 1.0, "right": 0.0})
     param = SolverParameter()
@@ -143,6 +185,7 @@ def test_scores():
     assert score_of(net, mean, param, 7) == Score("right", 0.75, True, 7)
     param.eval_type = "detection"
     assert score_of(net, {"right": np.array(0.25)}, param, 7) == Score("mAP", 0.25, True, 7)
+    assert score_of(net, {"right": np.array(0.25)}, param, 7, 0.125) == Score("AP@.5:.95", 0.125, True, 7)
     assert score_of(net, {"loss": np.zeros(3)}, param, 7) is None
     one, nan = Score("mAP", 0.5, True, 1), Score("mAP", float("nan"), True, 2)
     assert one.better_than(None)
