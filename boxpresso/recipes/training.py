@@ -24,7 +24,8 @@ SHARE = 0.9  # of the minutes, for iterations and tests; the rest is for compili
 READ = (*PICTURES, ".xml", ".json", ".csv", ".txt", ".names", ".yaml", ".yml")  # what a folder's pictures are read from
 WARM, TIMED = 3, 10  # iterations before the measured ones, and of these
 SIDES = (128, 160, 192)  # of the input: the larger ones see more of a picture, and take longer to learn
-ROUNDS = 300  # over the pictures to learn from, that minutes must hold for a larger input
+ROUNDS = 300  # over the pictures to learn from, that minutes must hold for a larger input, and for mosaics
+MOSAIC = 0.5  # of the pictures, where they come so often
 
 
 @dataclass(frozen=True)
@@ -105,8 +106,9 @@ def sized(
     project: Project, minutes: float, device: str | None = None, clock: Clock = time.perf_counter,
     tell: Tell = lambda step, done, all: None,
 ) -> Project:  # fmt: skip
-    """A project that was made now, made again with the largest input of SIDES of which the minutes hold ROUNDS rounds over the
-    pictures; else as it is. Seconds of an iteration are measured, and counted as the number of the input's pixels.
+    """A project that was made now, made again with mosaics and the largest input of SIDES, of those with which the minutes hold
+    ROUNDS rounds over the pictures; as it is where none is such. Seconds of an iteration are measured, and counted as the
+    number of the input's pixels.
     """
     if project.made is None or project.made.wish.size is not None:
         return project
@@ -115,10 +117,11 @@ def sized(
     batch = project.made.plan.batch * project.made.plan.iter_size
     seconds = 60 * minutes * SHARE / measured(project.solver, device, clock)[0]
     rounds = {side: seconds * (project.made.size / side) ** 2 * batch / pictures for side in SIDES}
-    side = max((side for side in SIDES if rounds[side] >= ROUNDS), default=project.made.size)
-    if side <= project.made.size:
+    fitting = [side for side in SIDES if rounds[side] >= ROUNDS]
+    if not fitting:
         return project
-    return replace(project, made=create(replace(wish, size=side, force=True), tell))
+    augmentation = {**wish.augmentation, "mosaic": MOSAIC}
+    return replace(project, made=create(replace(wish, size=max(fitting), augmentation=augmentation, force=True), tell))
 
 
 def fit(

@@ -101,23 +101,35 @@ def test_the_time_is_measured(photos):
     assert not any((project.folder / "snapshots").iterdir())  # nothing is left of it
 
 
-def side_of(folder: Path) -> int:
-    return read_net(folder / "train.prototxt").layer[0].transform_param.resize_param[0].width
+def side_of(folder: Path) -> tuple[int, bool]:
+    """Of a project's input, and whether it learns from mosaics."""
+    data = read_net(folder / "train.prototxt").layer[0]
+    return data.transform_param.resize_param[0].width, data.annotated_data_param.mosaic_prob > 0
 
 
-def test_minutes_that_hold_many_rounds_take_a_larger_input(photos, monkeypatch, capsys):
+def test_minutes_that_hold_many_rounds_take_a_larger_input_and_mosaics(photos, monkeypatch, capsys):
     """14 pictures to learn from in a batch: an iteration is a round. 54 s hold 300 of 0.18 s, or of 0.115 s at 160 pixels."""
-    for seconds, side in ((2.0, 128), (0.12, 128), (0.1, 160), (0.085, 160), (0.07, 192), (0.01, 192)):
+    for seconds, side in (
+        (2.0, 0),
+        (0.19, 0),
+        (0.17, 128),
+        (0.12, 128),
+        (0.1, 160),
+        (0.085, 160),
+        (0.07, 192),
+        (0.01, 192),
+    ):
         measured_as(monkeypatch, seconds, 0.1)
         project = training.sized(training.project_of(photos), 1)
-        assert side_of(project.folder) == side == project.made.size
+        assert side_of(project.folder) == ((side, True) if side else (128, False))
+        assert project.made.size == (side or 128)
         assert training.usual_plan(project)[0] is not None  # so that it can be fitted
         shutil.rmtree(project.folder)
     assert main(["train", "photos", "--minutes", "0.01"]) == 1  # of one that is not made now the input stays
     capsys.readouterr()
     again = training.project_of(photos)
     assert training.sized(again, 1) is again
-    assert side_of(again.folder) == 128
+    assert side_of(again.folder) == (128, False)
 
 
 def test_too_little_time(photos, monkeypatch):
