@@ -190,6 +190,7 @@ CASES: list[Case] = [
     Case("ParseOutput", "", tops=2, down=None, refused={"c": "at least one channel"}),
     Case("Resize", "resize_param { height: 3 width: 4 }", refused={"hw": "needs pixels"}),
     Case("MergeCrop", "mergecrop_param { backward: true backward: true }", "n c h w, n 3 2*h 2*w", down=(0, 1)),
+    Case("MultiROIPooling", f"multi_roi_pooling_param {{ {BINS} top_num: 2 }}", "n c h w, n 2 2", tops=2),
     Case("MergeCrop", "mergecrop_param { operation: ADD backward: true backward: true }", "n c h w, n c h w",
          down=(0, 1)),
     Case("Mask", "", "1 c h w, 1 1 h w", listed="chw"),
