@@ -232,6 +232,7 @@ CASES: list[Case] = [
     Case("ScoreDetections", "", "n k 5, n k 5", down=None),
     Case("Accuracy", "", "n c, 0: n", down=None, refused={"c": "more than the 0 channels"}),
     Case("ContrastiveLoss", "", "n c, n c, 0: n", phase="TRAIN", down=(0, 1), refused={"nc": NO_MEAN}),
+    Case("ContrastiveLoss", "", "n c, n c, 0: n", 3, phase="TRAIN", down=(0, 1), refused={"nc": NO_MEAN}),
     Case("EuclideanLoss", "", LOSSES, down=(0, 1), refused={"n": NO_MEAN}),
     Case("CosLoss", "", LOSSES, refused={"nc": NO_MEAN}),
     Case("CenterLoss", 'center_loss_param { num_output: 4 }', "n c, 0: n", refused={"nc": NO_MEAN}),
