@@ -149,6 +149,8 @@ CASES: list[Case] = [
          refused={"hw": "does not fit"}),
     Case("InnerDistance", 'inner_distance_param { num_output: 4 weight_filler { type: "gaussian" } }', "n c",
          refused={"c": EMPTY}),
+    Case("Shakeout", 'inner_product_param { num_output: 4 } shakeout_param { operate_layer_type: "InnerProduct" }',
+         phase="TRAIN", refused={"chw": "hold no elements"}),
     Case("SPP", "spp_param { pyramid_height: 2 pool: MAX }", refused={"hw": "image is empty"}),
     # norm, neuron
     Case("BatchNorm"), Case("BatchNorm", phase="TRAIN"), Case("BN", "bn_param { eps: 0.01 }", phase="TRAIN"),
