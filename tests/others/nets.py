@@ -157,12 +157,12 @@ def sizes(net: NetParameter, phase: str, path: Path) -> Iterator[tuple[str, Shap
 
 
 def provide(module: str, files: Path, classes: Collection[str] = ()) -> bool:
-    """Makes a module of a project importable, one that defines most of the classes, of these the one nearest its top, else a
+    """Makes a module of a project importable, one that defines most of these layers, else the one nearest its top, else a
     folder of modules; whether there is one."""
 
     def lacks(path: Path) -> int:
         text = path.read_text(errors="replace") if path.is_file() else ""
-        return sum(not re.search(rf"^class {re.escape(name)}\b", text, re.MULTILINE) for name in classes)
+        return sum(not re.search(rf"^class {re.escape(name)}\s*\(.*Layer\s*\)", text, re.MULTILINE) for name in classes)
 
     own = module.replace(".", "/")
     for name in (f"{own}.py", f"{own}/__init__.py", own):
