@@ -177,7 +177,9 @@ def built(
     try:
         fewer, shapes = small(param, phase, state)
         net = Net(fewer, data=shapes, **options)
-    except BoxpressoError:
+    except (TimeoutError, MemoryError):
+        raise
+    except Exception:  # of Python layers of the project, too, which may count on its batch
         net = Net(param, data="shapes", **options)
     taken = net.memory.total - net.memory.diffs
     if taken > BYTES:

@@ -97,12 +97,17 @@ class RowsDecoder(OneNet):
         return np.array(tops[0].data)
 
     def part(self, values: dict[str, Numpy], index: int, count: int) -> dict[str, Numpy] | None:
-        top = self.blobs[0]
-        rows = values[top].reshape(-1, 7)
-        return {top: rows[rows[:, 0] == index]}
+        rows = self.rows(values)
+        return {self.blobs[0]: rows[rows[:, 0] == index]}
+
+    def rows(self, values: dict[str, Numpy]) -> Numpy:
+        """The rows of seven numbers, without the states that may stand behind a score."""
+        rows = values[self.blobs[0]]
+        states = getattr(self.layer, "states", 0) if rows.shape[-1] > 7 else 0
+        return np.delete(rows.reshape(-1, 7 + states), np.s_[3 : 3 + states], 1)
 
     def read(self, values: dict[str, Numpy], shape: tuple[int, int], settings: Settings) -> Detections:
-        rows = values[self.blobs[0]].reshape(-1, 7).astype(np.float64)
+        rows = self.rows(values).astype(np.float64)
         rows = rows[(rows[:, 1] >= 0) & (rows[:, 2] >= np.float32(settings.threshold))]
         return Detections(rows[:, 3:] * np.tile(shape[::-1], 2), rows[:, 2], rows[:, 1])
 

@@ -14,6 +14,10 @@ from .crops import align_crops
 KEEPS = (
     Trait.REARRANGES | Trait.BY_CHANNEL | Trait.ELEMENTWISE
 )  # with one of them a layer has as many channels as its bottom
+SIDES = ("pad_l", "pad_r", "pad_t", "pad_b")  # fields of Synopsys' Caffe, in these messages
+PADDED = {
+    "Convolution": "convolution_param", "ConvolutionDepthwise": "convolution_param", "Pooling": "pooling_param",
+}  # fmt: skip
 
 
 def settle(net: NetParameter, whole: NetParameter | None = None) -> NetParameter:
@@ -25,8 +29,10 @@ def settle(net: NetParameter, whole: NetParameter | None = None) -> NetParameter
     128 pixels and locations for 21 boxes is FaceBoxes', and so are the others of its net (`faceboxes`). Their programs
     make more boxes without a word in the prototxt. A Pooling, Reshape or Flatten in place keeps the name of its top, and
     its input has another. A Sum of several bottoms (R*CNN's) is an Eltwise, a LinearTransform (DeViSE's) an InnerProduct
-    without a bias. A MAE of scores that an OrdinalRegressionLoss reads, too, is of ranks (`ordinal`); `whole`, the net of
-    all phases, tells it where that loss is of another. Where a Crop without crop_param cuts is told by `crops.align_crops`.
+    without a bias. The pads of single sides that Synopsys' Caffe has are pad_h and pad_w where opposite sides have the
+    same, else those of a Pad before the layer, NAME/pad; its Reshape with a `pixelshuffler` is a Tiling. A MAE of scores
+    that an OrdinalRegressionLoss reads, too, is of ranks (`ordinal`); `whole`, the net of all phases, tells it where that
+    loss is of another. Where a Crop without crop_param cuts is told by `crops.align_crops`.
 
     Examples
     --------
@@ -48,6 +54,7 @@ def settle(net: NetParameter, whole: NetParameter | None = None) -> NetParameter
         return net
     result = NetParameter()
     result.CopyFrom(net)
+    pad_apart(result)
     for at in pools:
         part_in_place(result, at)
     for layer in result.layer:
@@ -59,6 +66,9 @@ def settle(net: NetParameter, whole: NetParameter | None = None) -> NetParameter
             layer.type = "Eltwise"
         if layer.type == "LinearTransform":
             make_inner_product(layer)
+        if shuffles_pixels(layer):
+            layer.type, layer.tiling_param.tile_dim = "Tiling", layer.reshape_param.pixelshuffler
+            layer.ClearField("reshape_param")
         if layer.type == "MAE" and ranked & set(layer.bottom[:1]):
             layer.mae_param.ordinal = True
     return result
@@ -71,7 +81,64 @@ def adds_bottoms(layer: LayerParameter) -> bool:
 
 def renamed(layer: LayerParameter) -> bool:
     """Whether a layer is one of another type under a name of its program."""
-    return adds_bottoms(layer) or layer.type == "LinearTransform"
+    return adds_bottoms(layer) or layer.type == "LinearTransform" or shuffles_pixels(layer) or bool(sides_of(layer))
+
+
+def shuffles_pixels(layer: LayerParameter) -> bool:
+    """Whether a Reshape makes pixels of channels, as that of Synopsys' Caffe can."""
+    return bool(layer.type == "Reshape" and layer.reshape_param.pixelshuffler > 1)
+
+
+def sides_of(layer: LayerParameter) -> dict[str, int]:
+    """The pads of single sides that a Convolution or Pooling of Synopsys' Caffe has; empty where they stand beside other pads,
+    which its program refuses, or where a Pooling has another one than opposite."""
+    if layer.type not in PADDED or not layer.HasField(PADDED[layer.type]):
+        return {}
+    p = getattr(layer, PADDED[layer.type])
+    sides = {side: int(getattr(p, side)) for side in SIDES}
+    fields = {field.name for field, _ in p.ListFields()}
+    if not any(sides.values()) or fields & {"pad", "pad_h", "pad_w", "pad_type"}:
+        return {}
+    return {} if layer.type == "Pooling" and not is_even(sides) else sides
+
+
+def is_even(sides: dict[str, int]) -> bool:
+    """Whether opposite sides have the same pad."""
+    return sides["pad_l"] == sides["pad_r"] and sides["pad_t"] == sides["pad_b"]
+
+
+def pad_apart(net: NetParameter) -> None:
+    """Writes the pads of single sides as pad_h and pad_w, or as Pad layers before theirs."""
+    layers: list[LayerParameter] = []
+    for layer in net.layer:
+        if sides := sides_of(layer):
+            p = getattr(layer, PADDED[layer.type])
+            for side in SIDES:
+                p.ClearField(side)
+            if is_even(sides):
+                p.pad_h, p.pad_w = sides["pad_t"], sides["pad_l"]
+            else:
+                layers += padded(layer, sides)
+        layers.append(layer)
+    if len(layers) > len(net.layer):
+        whole = [LayerParameter.FromString(layer.SerializeToString()) for layer in layers]
+        del net.layer[:]
+        net.layer.extend(whole)
+
+
+def padded(layer: LayerParameter, sides: dict[str, int]) -> list[LayerParameter]:
+    """A Pad for each bottom of a layer, which reads them in their place."""
+    pads = []
+    for i, bottom in enumerate(layer.bottom):
+        name = f"{layer.name}/pad" + (f"_{i}" if i else "")
+        pad = LayerParameter(name=name, type="Pad", bottom=[bottom], top=[name])
+        pad.include.extend(layer.include)
+        pad.exclude.extend(layer.exclude)
+        p = pad.pad_param
+        p.pad_u, p.pad_d, p.pad_l, p.pad_r = sides["pad_t"], sides["pad_b"], sides["pad_l"], sides["pad_r"]
+        layer.bottom[i] = name
+        pads.append(pad)
+    return pads
 
 
 def make_inner_product(layer: LayerParameter) -> None:

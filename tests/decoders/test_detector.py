@@ -66,6 +66,20 @@ def test_pictures_of_every_kind(tmp_path, detector):
         detector(tmp_path)
 
 
+def test_states_of_boxes_change_nothing(detector):
+    """A DetectionOutput that hands further scores on has longer rows; the detections are the same, at every overlap."""
+    first, param = tiny_net(), parse_net(TINY)
+    last = param.layer[-1]
+    last.bottom.append("loc_flat")
+    last.detection_output_param.do_state_prediction, last.detection_output_param.num_states = True, 4
+    net = Net(param, device="cpu")
+    net.share_with(first)
+    assert net.forward(data=np.zeros((1, 3, 32, 32)))["found"].shape[-1] == 11
+    own = Detector(net, labels={1: "cell"})
+    assert rows(own(picture())) == rows(detector(picture())) != []
+    assert rows(own(picture(), overlap=0.9)) == rows(detector(picture(), overlap=0.9))
+
+
 def test_tensors(detector):
     torch = pytest.importorskip("torch")
     pixels = picture()

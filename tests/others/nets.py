@@ -34,7 +34,7 @@ import resource
 import sys
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from pathlib import Path
@@ -64,6 +64,8 @@ NAMES = re.compile(rb"^\s*(net|train_net|test_net)\s*:", re.MULTILINE)
 STUBS = (
     "cv2",
     "easydict",
+    "shapely",
+    "torch",
     "lmdb",
     "matplotlib",
     "pandas",
@@ -154,11 +156,17 @@ def sizes(net: NetParameter, phase: str, path: Path) -> Iterator[tuple[str, Shap
         yield name, shapes
 
 
-def provide(module: str, files: Path) -> bool:
-    """Makes a module of a project importable, the one nearest its top, else a folder of modules; whether there is one."""
+def provide(module: str, files: Path, classes: Collection[str] = ()) -> bool:
+    """Makes a module of a project importable, one that defines most of these layers, else the one nearest its top, else a
+    folder of modules; whether there is one."""
+
+    def lacks(path: Path) -> int:
+        text = path.read_text(errors="replace") if path.is_file() else ""
+        return sum(not re.search(rf"^class {re.escape(name)}\s*\(.*Layer\s*\)", text, re.MULTILINE) for name in classes)
+
     own = module.replace(".", "/")
     for name in (f"{own}.py", f"{own}/__init__.py", own):
-        places = sorted(files.rglob(name), key=lambda path: len(path.parts))
+        places = sorted(files.rglob(name), key=lambda path: (lacks(path), len(path.parts)))
         places = [path for path in places if path.is_file() or any(path.glob("*.py"))]
         if places:
             sys.path.insert(1, str(places[0].parents[name.count("/")]))
@@ -255,9 +263,13 @@ def build_in(path: Path, phase: str, net: NetParameter, files: Path, state: surv
     def check(python_layers: Sequence[str] = ()) -> survey.Result:
         return survey.check(path, phase, forward=False, python_layers=python_layers, state=state)
 
+    def own_module(name: str) -> bool:
+        python = [layer.python_param for layer in net.layer if layer.type == "Python"]
+        return provide(name, files, {each.layer for each in python if each.module == name})
+
     result, modules, sought = check(), [], []
     while True:
-        if (asked := PYTHON.search(result.reason)) and asked[1] not in modules and provide(asked[1], files):
+        if (asked := PYTHON.search(result.reason)) and asked[1] not in modules and own_module(asked[1]):
             modules.append(asked[1])
         elif (lacking := LACKING.search(result.reason)) and lacking[1] not in sought and provide(lacking[1], files):
             sought.append(lacking[1])  # what a module of the project imports from another folder of it
@@ -266,7 +278,7 @@ def build_in(path: Path, phase: str, net: NetParameter, files: Path, state: surv
         result = check(modules)
     if result.reason and not asked:  # ours stand in for some of its modules, which may differ
         named = {layer.python_param.module for layer in net.layer if layer.type == "Python" and layer.bottom}
-        if own := [name for name in sorted(named) if name not in modules and provide(name, files)]:
+        if own := [name for name in sorted(named) if name not in modules and own_module(name)]:
             all_own = check([*modules, *own])
             result, modules = (result, modules) if all_own.reason else (all_own, [*modules, *own])
     if not result.reason:
@@ -280,7 +292,7 @@ def build_in(path: Path, phase: str, net: NetParameter, files: Path, state: surv
                 level, stages = state or survey.state_of(net, phase)
                 options = {"level": level, "stages": stages, "python_layers": modules}
                 Net(survey.unfilled(net), data=shapes, phase=phase, device="cpu", lazy=True, **options)
-        except (BoxpressoError, TimeoutError, MemoryError):
+        except Exception:  # of the project's modules, too
             continue
         return "sized", f"with {shapes} of {name}; without it: {result.reason}"
     return "stopped", result.reason

@@ -115,6 +115,8 @@ def generic(
         label = "label" in name or index == len(param.top) - 1 > 0
         labels = (batch, 1) if "flatten" in readers else (batch,)  # which takes two axes at least
         return Top(labels, "class", False) if label else Top((batch, FEATURES), "numbers", False)
+    if index and param.HasField("multi_label_image_data_param"):
+        return Top((batch, param.multi_label_image_data_param.label_num), "class")
     if kind == "memorydata" and index == 0 and param.memory_data_param.dim:
         return Top((batch, *map(int, param.memory_data_param.dim)), "image")
     if kind == "boxdata" and index:
@@ -236,7 +238,7 @@ MESSAGES = (
     "data_param", "image_data_param", "window_data_param", "memory_data_param", "hdf5_data_param", "video_data_param",
     "dense_image_data_param", "yolo_data_param", "image_gt_data_param", "detection_data_param", "eval_data_param",
     "roi_data_param", "mcwindow_data_param", "multi_image_data_param", "pair_image_data_param", "csv_data_param",
-    "datum_data_param",
+    "datum_data_param", "multi_label_image_data_param",
 )  # fmt: skip
 
 

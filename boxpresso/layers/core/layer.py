@@ -361,7 +361,8 @@ class Layer:
 
     @classmethod
     def variant(cls, module: str, axes: Sequence[int], tops: int) -> str:
-        """The type that is made in the place of a class of `replaces`: its own, where bottoms and tops tell no others apart.
+        """The type that is made in the place of a class of `replaces`: its own, where bottoms and tops tell no others apart; ""
+        for none, where they tell that the class is another program's.
 
         Parameters
         ----------

@@ -47,8 +47,8 @@ class Convolution(
         num_output or kernel_size is missing; kernel, stride, dilation or group is 0; a field is given neither once nor
         once for each spatial axis, or both as one number and as _h and _w; channels or num_output cannot be divided
         into the groups; the kernel does not fit into the padded bottom; bottoms differ in shape; their number is not
-        that of the tops; `relu: true` of Intel's Caffe, or pad_type, pad_l, pad_r, pad_t or pad_b of Synopsys' Caffe is
-        given.
+        that of the tops; `relu: true` of Intel's Caffe, or pad_type of Synopsys' Caffe is given, or its pad_l, pad_r,
+        pad_t or pad_b beside another pad. (A net writes these four alone as pad_h and pad_w, or as a Pad.)
 
     Source
     ------

@@ -4,9 +4,9 @@
 
 // batch images with `priors` boxes each, of `labels` labels, of which `background` (-1: none) is not looked for; locations of `size`
 // numbers, 12 with polygons, for each of loc_labels (1: shared by the labels). A group has `most` candidates at most, and all
-// together `rows` rows. clip: cuts boxes to the image, 0 to 1.
+// together `rows` rows. clip: cuts boxes to the image, 0 to 1. states: scores of a box that are handed on, none with polygons.
 struct Heads {
-  int batch, priors, labels, background, loc_labels, size, most, rows, clip;
+  int batch, priors, labels, background, loc_labels, size, most, rows, clip, states;
 };
 
 // values (batch, labels, room >= priors): the scores (batch, priors, labels) above the threshold, NaN elsewhere. objectness (batch, priors,
@@ -44,12 +44,14 @@ KERNEL detection_boxes(int n, const Real* priors, const Real* variances, const R
   }
 }
 
-// The rows (image, label, score, xmin, ymin, xmax, ymax), with locations of 12 numbers and four corners, from out[group] on; where
-// there are none, a row of -1 for each image. Behind `rows` rows lies how many detections there are.
+// The rows (image, label, score, the states, xmin, ymin, xmax, ymax), with locations of 12 numbers and four corners, from out[group]
+// on; where there are none, a row of -1 for each image. Behind `rows` rows lies how many detections there are. states (batch,
+// priors, of.states), or null.
 KERNEL detection_rows(int n, const Real* best, const Real* boxes, const int* order, const int* kept, const int* start,
-                      const int* out, Real* rows, const Real* locations, const Real* priors, const Real* variances, Heads of) {
+                      const int* out, Real* rows, const Real* locations, const Real* priors, const Real* variances,
+                      const Real* states, Heads of) {
   GRID_LOOP(i, n) {
-    const int total = out[of.batch * of.labels], columns = of.size == 4 ? 7 : 15;
+    const int total = out[of.batch * of.labels], columns = (of.size == 4 ? 7 : 15) + of.states;
     if (i == 0) rows[(long long)of.rows * columns] = total;
     if (total == 0) {
       for (int k = 0; k < columns && i < of.batch; ++k) rows[i * columns + k] = k ? Real(-1) : Real(i);
@@ -62,8 +64,10 @@ KERNEL detection_rows(int n, const Real* best, const Real* boxes, const int* ord
     row[0] = image;
     row[1] = group - image * of.labels;
     row[2] = best[from];
-    for (int c = 0; c < 4; ++c) row[3 + c] = boxes[4 * from + c];
-    if (columns == 7) continue;
+    const long long place = (long long)image * of.priors + order[from];
+    for (int c = 0; c < of.states; ++c) row[3 + c] = states[place * of.states + c];
+    for (int c = 0; c < 4; ++c) row[3 + of.states + c] = boxes[4 * from + c];
+    if (of.size == 4) continue;
     const Real *prior = priors + 4 * order[from], *variance = variances + 4 * order[from];
     const Real* corners = locations + location_of(of, group, order[from]) + 4;
     const Real size[2] = {prior[2] - prior[0], prior[3] - prior[1]};

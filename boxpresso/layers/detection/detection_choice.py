@@ -38,11 +38,11 @@ class DetectionChoice(Choice):
         self.top_k = nms.top_k if nms.HasField("top_k") else -1
         self.threshold = self.p.confidence_threshold if self.p.HasField("confidence_threshold") else -np.inf
 
-    def reshape(self, batch: int, priors: int, corners: int) -> None:
-        """Takes the sizes of the bottoms, and counts the rows that there can be."""
+    def reshape(self, batch: int, priors: int, corners: int, states: int = 0) -> None:
+        """Takes the sizes of the bottoms, and counts the rows that there can be. states: of a box, which bottom 3 holds."""
         p, labels = self.p, self.p.num_classes
-        self.batch, self.priors, self.corners = batch, priors, corners
-        self.groups, self.columns = batch * labels, 7 + corners
+        self.batch, self.priors, self.corners, self.states = batch, priors, corners, states
+        self.groups, self.columns = batch * labels, 7 + corners + states
         foreground = labels - (0 <= p.background_label_id < labels)
         most = min(self.top_k, priors) if self.top_k >= 0 else priors
         rows = foreground * most if p.keep_top_k < 0 else min(p.keep_top_k, foreground * most)
@@ -55,7 +55,7 @@ class DetectionChoice(Choice):
         self.heads = kernels.struct(
             "Heads", batch=batch, priors=priors, labels=labels, background=p.background_label_id,
             loc_labels=1 if p.share_location else labels, size=4 + corners, most=self.best.most, rows=self.rows,
-            clip=int(p.clip),
+            clip=int(p.clip), states=states,
         )  # fmt: skip
 
     def launch(self, bottom: list[Blob], top: Blob) -> None:
@@ -85,7 +85,7 @@ class DetectionChoice(Choice):
         out = self.taken(best, survivors, stay, labels, p.keep_top_k)
         bound.detection_rows(
             max(count, self.batch), best.best, boxes, best.order, survivors, best.start, out, top.data, loc, prior, variances,
-            heads,
+            bottom[3].data if self.states else None, heads,
         )  # fmt: skip
 
     def finish(self, top: Blob) -> int:

@@ -45,7 +45,8 @@ class DetectionOutput(
     from the prior's own corner by its variance times the prior's size.
 
     Of equal scores the first prior wins. Boxes are not clipped unless OpenCV's `clip: true` asks for it. In the form
-    with five bottoms (RefineDet), the first locations refine the priors, and priors of low objectness are dropped.
+    with five bottoms (RefineDet), the first locations refine the priors, and priors of low objectness are dropped. With
+    `do_state_prediction` (traffic lights) bottom 3 holds further scores of each prior, which its row hands on.
 
     Parameters
     ----------
@@ -56,7 +57,8 @@ class DetectionOutput(
     bottom 2
         (1, 2, P * 4), priors: boxes and variances.
     bottom 3
-        Optional. Of four bottoms, the image, which is not read. Of five, RefineDet's objectness (N, P * 2).
+        Optional. Of four bottoms, the image, which is not read, or states (N, P * num_states). Of five, RefineDet's
+        objectness (N, P * 2).
     bottom 4
         Optional: RefineDet's first locations (N, P * 4).
     detection_output_param
@@ -64,7 +66,8 @@ class DetectionOutput(
         none); `code_type` (CORNER); `variance_encoded_in_target` (false): offsets are not multiplied by the
         variances; `confidence_threshold` (none: all scores); `keep_top_k` (-1: all); `nms_param` with
         `nms_threshold` (0.3), `top_k` (all) and `eta` (1); `objectness_score` (0.01): scores of priors with less
-        become 0; `clip` (false); `use_polygon` (true): whether locations may have 12 numbers. `save_output_param`
+        become 0; `clip` (false); `use_polygon` (true): whether locations may have 12 numbers; `do_state_prediction`
+        (false) and `num_states` (6): whether there are states, and how many of a prior. `save_output_param`
         writes the detections to files for the VOC, COCO and ILSVRC servers, see results.py; if these files cannot be
         written there is a warning. `visualize` is ignored, with a warning.
 
@@ -73,18 +76,18 @@ class DetectionOutput(
     top 0
         (1, 1, D, 7), rows (image, label, score, xmin, ymin, xmax, ymax) of D detections, by image, label and falling
         score. Without any detection N rows (image, -1, ...). With polygons (1, 1, D, 15), the corners x1, y1, ..., x4,
-        y4 at the end of each row.
+        y4 at the end of each row. With states (1, 1, D, 7 + num_states), the states between score and xmin.
 
     Raises
     ------
     LayerError
         For a missing `num_classes`, a negative `nms_threshold`, an `eta` that is not above 0 and at most 1, bottoms of
-        the wrong shape, or fields of other programs: `tflite_detection`, `ratio_permute`, `no_permute`,
-        `arm_conf_no_concat`, `arm_loc_no_concat`, `scale_xywh`.
+        the wrong shape, states of other than four bottoms or with polygons, or fields of other programs:
+        `tflite_detection`, `ratio_permute`, `no_permute`, `arm_conf_no_concat`, `arm_loc_no_concat`, `scale_xywh`.
 
     Source
     ------
-    SSD's and RefineDet's Caffe; polygons: TextBoxes++ (Liao et al. 2018) and its Caffe.
+    SSD's and RefineDet's Caffe; polygons: TextBoxes++ (Liao et al. 2018) and its Caffe; states: julimueller/tl_ssd.
 
     Examples
     --------
@@ -121,6 +124,13 @@ class DetectionOutput(
             p.nms_param.nms_threshold >= 0, f"nms_threshold must not be negative, got {p.nms_param.nms_threshold}"
         )
         self.need(0 < p.nms_param.eta <= 1, f"eta must be above 0 and at most 1, got {p.nms_param.eta}")
+        self.states = p.num_states if p.do_state_prediction else 0
+        if self.states:
+            self.need(
+                len(bottom) == 4,
+                f"do_state_prediction needs four bottoms, of which the last is the states, got {len(bottom)}",
+            )
+            self.traits &= ~Trait.DETECTS  # whose rows have seven numbers
         self.results = self.results_of(p)
         if self.results is not None:
             self.traits |= Trait.RUNS_ONCE  # it writes files
@@ -158,13 +168,17 @@ class DetectionOutput(
         wanted = [("locations", loc, (4 + self.corners) * self.loc_classes), ("scores", conf, self.classes)]
         if len(bottom) == 5:
             wanted += [("objectness", bottom[3], 2), ("first-step locations", bottom[4], 4)]
+        if self.states:
+            self.need(not self.corners, "polygons have no states")
+            wanted.append(("states", bottom[3], self.states))
         for subject, blob, each in wanted:
             self.need(
                 blob.shape[:1] == (self.batch,) and blob.count == self.batch * self.priors * each,
                 f"the {subject} must be (N, {self.priors} * {each}) for {self.priors} priors, got {blob.shape}",
             )
-        self.choice.reshape(self.batch, self.priors, self.corners)
-        top[0].reshape(1, 1, 1, 7 + self.corners)  # forward knows how many rows there are
+        self.columns = 7 + self.corners + self.states
+        self.choice.reshape(self.batch, self.priors, self.corners, self.states)
+        top[0].reshape(1, 1, 1, self.columns)  # forward knows how many rows there are
 
     def launch(self, choice: DetectionChoice, bottom: list[Blob], top: list[Blob]) -> None:
         choice.launch(bottom, top[0])
@@ -179,10 +193,11 @@ class DetectionOutput(
         """Adds the detections of each image to the files."""
         assert self.results is not None
         for i in range(self.batch):
-            self.results.add(rows[(rows[:, 0] == i) & (rows[:, 1] >= 0), 1:7])
+            own = rows[(rows[:, 0] == i) & (rows[:, 1] >= 0)]
+            self.results.add(np.concatenate([own[:, 1:3], own[:, 3 + self.states : 7 + self.states]], 1))
 
     def forward_empty(self, bottom: list[Blob], top: list[Blob]) -> None:
-        rows = np.full((self.batch, 7 + self.corners), -1, self.dtype)
+        rows = np.full((self.batch, self.columns), -1, self.dtype)
         rows[:, 0] = np.arange(self.batch)
         if self.results:
             self.save(rows)

@@ -34,6 +34,9 @@ class PriorBox(Layer, type="PriorBox", param="prior_box_param", bottoms=2, tops=
     the cell's centre and above it. Shapes are those of the aspect ratios, or without the square those of `fixed_ratio`. The
     left and upper edges end at the image's, and so do the right and lower ones, without `clip`, too.
 
+    With `offset_w` and `offset_h` a cell has boxes about each pair of these places, in cells, those of the first `offset_w`
+    first; about each they are those of the aspect ratios alone, without the squares, `max_size` not being read.
+
     Parameters
     ----------
     bottom 0
@@ -45,7 +48,8 @@ class PriorBox(Layer, type="PriorBox", param="prior_box_param", bottoms=2, tops=
         (1 is always there); `flip` (true); `clip` (false): cut boxes at the image's edge; `variance` (0.1): one or
         four; `img_size`, or `img_h` and `img_w`: the size of the image, by default bottom 1's; `step`, or `step_h`
         and `step_w`: by default the image's size over the map's; `offset` (0.5); `denser_prior_boxes` (false);
-        `faceboxes` (false). In the place of `min_size`: `fixed_size` and `density`, as many of each, and `fixed_ratio`.
+        `faceboxes` (false). In the place of `min_size`: `fixed_size` and `density`, as many of each, and `fixed_ratio`. In
+        the place of `offset`: `offset_w` and `offset_h`, one or more of each, from 0 to 1.
 
     Returns
     -------
@@ -58,14 +62,17 @@ class PriorBox(Layer, type="PriorBox", param="prior_box_param", bottoms=2, tops=
     LayerError
         For a missing `min_size` and `fixed_size`, or both; sizes, densities, aspect ratios, variances or steps that are
         not above 0; a `max_size` that is not above its `min_size`; `max_size` for some of the `min_size` only; a
-        `fixed_size` without its `density`; `fixed_ratio` beside `aspect_ratio`; a number of variances other than 1 or 4;
-        both fields and their pair (`step` with `step_h`, `img_size` with `img_h`); bottoms without four axes or without
-        cells; and fields of other programs: `tf`, `yx_order`, `keras`, `box_width` and `box_height`.
+        `fixed_size` without its `density`; `fixed_ratio` beside `aspect_ratio`; `offset_w` or `offset_h` without the
+        other, with an aspect ratio of 1 or none, or with `offset`, `fixed_size`, `faceboxes` or `denser_prior_boxes`; a
+        number of variances other than 1 or 4; both fields and their pair (`step` with `step_h`, `img_size` with
+        `img_h`); bottoms without four axes or without cells; and fields of other programs: `tf`, `yx_order`, `keras`,
+        `box_width` and `box_height`.
 
     Source
     ------
     SSD (Liu et al. 2016) and its Caffe; TextBoxes++ (Liao et al. 2018) and FaceBoxes (Zhang et al. 2017) with theirs;
-    zihaozhang9/FaceBoxes for `fixed_size`, which with several `fixed_ratio` counts other boxes than it makes.
+    julimueller/tl_ssd for `offset_w`; zihaozhang9/FaceBoxes for `fixed_size`, which with several `fixed_ratio` counts
+    other boxes than it makes.
 
     Examples
     --------
@@ -109,6 +116,7 @@ class PriorBox(Layer, type="PriorBox", param="prior_box_param", bottoms=2, tops=
             )
         if p.fixed_size or p.density or p.fixed_ratio:
             self.check_fixed(p)
+            self.need(not p.offset_w and not p.offset_h, "offset_w and offset_h do not go with fixed_size")
             return
         self.need(p.min_size, "min_size is missing: give at least one, in pixels")
         self.need(all(s > 0 for s in p.min_size), f"every min_size must be positive, got {list(p.min_size)}")
@@ -121,6 +129,22 @@ class PriorBox(Layer, type="PriorBox", param="prior_box_param", bottoms=2, tops=
             f"each max_size must be above its min_size, got {list(p.max_size)} and {list(p.min_size)}",
         )
         self.need(all(a > 0 for a in p.aspect_ratio), f"aspect ratios must be positive, got {list(p.aspect_ratio)}")
+        if p.offset_w or p.offset_h:
+            self.check_places(p)
+
+    def check_places(self, p: Any) -> None:
+        """Checks the fields that go with offset_w and offset_h."""
+        for name in ("offset_w", "offset_h"):
+            places = list(getattr(p, name))
+            self.need(places and all(0 <= at <= 1 for at in places), f"{name} must be from 0 to 1, got {places}")
+        ratios = self.ratios(p)[1:]
+        self.need(
+            ratios and len(ratios) == len(p.aspect_ratio) * (1 + p.flip),
+            f"offset_w needs aspect ratios that differ, and none of 1, got {list(p.aspect_ratio)}",
+        )
+        other = p.HasField("offset") or p.denser_prior_boxes or p.faceboxes
+        self.need(not other, "offset, denser_prior_boxes and faceboxes do not go with offset_w")
+        self.need(self.boxes(p) < 2**24, f"{self.boxes(p)} boxes in a cell; there can be 2^24 - 1")
 
     def check_fixed(self, p: Any) -> None:
         """Checks the fields that go with fixed_size."""
@@ -154,6 +178,8 @@ class PriorBox(Layer, type="PriorBox", param="prior_box_param", bottoms=2, tops=
         """How many boxes a cell has in Caffe; `denser_prior_boxes` and `faceboxes` make more of them."""
         if p.fixed_size:
             return len(p.fixed_ratio or cls.ratios(p)) * sum(int(density) ** 2 for density in p.density)
+        if p.offset_w:
+            return len(p.offset_w) * len(p.offset_h) * len(p.min_size) * (len(cls.ratios(p)) - 1)
         return len(p.min_size) * (len(cls.ratios(p)) + bool(p.max_size))
 
     @classmethod
@@ -161,6 +187,8 @@ class PriorBox(Layer, type="PriorBox", param="prior_box_param", bottoms=2, tops=
         """(boxes, 2) float64: width and height in pixels of each box of a cell, in Caffe's order."""
         smallest = np.trunc(np.array(p.min_size, np.float64))
         ratios = np.sqrt(np.array(cls.ratios(p)[1:], np.float64))
+        if p.offset_w:
+            return np.stack([smallest[:, None] * ratios, smallest[:, None] / ratios], -1).reshape(-1, 2)
         columns = [np.stack([smallest, smallest], -1)[:, None]]
         if p.max_size:
             between = np.sqrt(smallest * np.trunc(np.array(p.max_size, np.float64)))
@@ -183,10 +211,14 @@ class PriorBox(Layer, type="PriorBox", param="prior_box_param", bottoms=2, tops=
         return self.boxes(p) * (2 if p.denser_prior_boxes else 1)
 
     @classmethod
-    def dense(cls, p: Any, sizes: np.ndarray[Any, Any], step_y: float) -> np.ndarray[Any, Any]:
+    def dense(cls, p: Any, sizes: np.ndarray[Any, Any], step_x: float, step_y: float) -> np.ndarray[Any, Any]:
         """(rows, 4) float64: width, height and where the centre is in pixels along x and y, from the middle of the cell."""
         if p.fixed_size:
             return cls.fixed(p)
+        if p.offset_w:
+            x, y = np.meshgrid(np.float64(p.offset_w), np.float64(p.offset_h), indexing="ij")
+            centres = np.stack([(x.ravel() - p.offset) * step_x, (y.ravel() - p.offset) * step_y], -1)
+            return np.concatenate([np.tile(sizes, (len(centres), 1)), np.repeat(centres, len(sizes), 0)], -1)
         if p.faceboxes:
             sides = cls.sides(p, sizes)
             box = np.repeat(np.arange(len(sizes)), sides**2)
@@ -244,7 +276,7 @@ class PriorBox(Layer, type="PriorBox", param="prior_box_param", bottoms=2, tops=
             height, width, image_height, image_width = self.wanted
             step_y, step_x = self.step or (image_height / height, image_width / width)
             priors, half, p = self.room("priors"), top[0].count // 2, self.param.prior_box_param
-            size = self.dense(p, self.box_sizes(p), step_y)
+            size = self.dense(p, self.box_sizes(p), step_x, step_y)
             cut = self.kernels.constants["ALL_EDGES" if p.clip else "OUTER_EDGES" if p.fixed_size else "NO_EDGES"]
             cells = self.kernels.struct(
                 "Cells", sizes=self.count, columns=width, offset=p.offset, step_x=step_x, step_y=step_y,

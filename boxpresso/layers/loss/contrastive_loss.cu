@@ -27,6 +27,20 @@ KERNEL pair_losses(int n, const Real* squares, const Real* alike, double* partia
                   });
 }
 
+// The means of the squares of like pairs and of unlike ones. A single block.
+KERNEL pair_means(int n, const Real* squares, const Real* alike, Real* like, Real* unlike, int rows) {
+  SHARED double part[PARTS];
+  BLOCK_LOOP(b, n) {
+    const double count = block_sum(part, rows, [=](int i) { return double(is_alike(alike[i])); });
+    const double near = block_sum(part, rows, [=](int i) { return is_alike(alike[i]) ? double(squares[i]) : 0; });
+    const double far = block_sum(part, rows, [=](int i) { return is_alike(alike[i]) ? 0 : double(squares[i]); });
+    THREAD_LOOP(t, 1) {
+      like[0] = Real(near / max(count, 1.0));
+      unlike[0] = Real(far / max(rows - count, 1.0));
+    }
+  }
+}
+
 KERNEL pair_diffs(int n, const Real* a, const Real* b, const Real* alike, const Real* squares, const Real* top_diff,
                   Real* bottom_diff, int length, Real margin, int legacy, Real sign) {
   BLOCK_LOOP(row, n) {

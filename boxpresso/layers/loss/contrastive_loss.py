@@ -9,7 +9,7 @@ from ..core import Layer
 from .normalized_sum import KERNELS, Sum, rows_of
 
 
-class ContrastiveLoss(Layer, type="ContrastiveLoss", param="contrastive_loss_param", bottoms=3, tops=(0, 1), loss=True):
+class ContrastiveLoss(Layer, type="ContrastiveLoss", param="contrastive_loss_param", bottoms=3, tops=(0, 3), loss=True):
     """top = sum(y d^2 + (1 - y) max(margin - d, 0)^2) / (2 N), d being the Euclidean distance of the pairs a and b.
 
     Like pairs are drawn together, unlike pairs are pushed apart up to a margin. a and b get a gradient. The gradient of
@@ -31,15 +31,18 @@ class ContrastiveLoss(Layer, type="ContrastiveLoss", param="contrastive_loss_par
     -------
     top 0
         A single number.
+    top 1, top 2
+        Optional. The mean of d^2 over the like pairs, and over the unlike ones; 0 where there are none. They have no gradient.
 
     Raises
     ------
     LayerError
-        a and b differ in shape; y does not have one number for each pair; an empty batch; a gradient of y is asked for.
+        Two tops; a and b differ in shape; y does not have one number for each pair; an empty batch; a gradient of y is asked
+        for.
 
     Source
     ------
-    Caffe; Hadsell et al. 2006.
+    Caffe; Hadsell et al. 2006. ZhouYzzz/project has the means, which are NaN there where there are no such pairs.
 
     Examples
     --------
@@ -53,6 +56,9 @@ class ContrastiveLoss(Layer, type="ContrastiveLoss", param="contrastive_loss_par
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.contrastive_loss_param
+        self.need(
+            len(top) != 2, "takes 0 to 1 tops, or 3 with the means of like and unlike pairs; the prototxt gives 2"
+        )
         self.how = p.margin, int(p.legacy_version)
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
@@ -63,7 +69,8 @@ class ContrastiveLoss(Layer, type="ContrastiveLoss", param="contrastive_loss_par
             bottom[2].count == self.batch,
             f"bottom 2 must say of each of the {self.batch} pairs if it is alike, its shape is {bottom[2].shape}",
         )
-        top[0].reshape()
+        for blob in top:
+            blob.reshape()
         self.sum = Sum(self, self.batch)
         self.squares = self.device.empty((self.batch,), self.dtype)  # of the distances
 
@@ -72,6 +79,8 @@ class ContrastiveLoss(Layer, type="ContrastiveLoss", param="contrastive_loss_par
         self.kernels.distances(self.batch, a, b, self.squares, self.length)
         self.kernels.pair_losses(self.sum.blocks, self.squares, alike, self.sum.partial, self.batch, *self.how)
         self.sum.join(top[0].data, 2 * self.batch)
+        if len(top) > 1:
+            self.kernels.pair_means(1, self.squares, alike, top[1].data, top[2].data, self.batch)
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         self.need(not propagate_down[2], "what pairs are alike has no gradient; set propagate_down: false for bottom 2")

@@ -48,6 +48,11 @@ class EuclideanLoss(Layer, type="EuclideanLoss", bottoms=2, tops=(0, 1), loss=Tr
     replaces = ("pyloss.EuclideanLossLayer",)
     kernels = Kernels("euclidean_loss.cu")
 
+    @classmethod
+    def variant(cls, module: str, axes: Sequence[int], tops: int) -> str:
+        """Nothing in the place of a class of that name that is a layer of another project: Caffe's has two bottoms."""
+        return cls.type if len(axes) == 2 and tops < 2 else ""
+
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.batch = batch_of_pair(self, bottom)
         self.need(self.batch > 0, f"a loss over an empty batch (shape {bottom[0].shape}) has no value")

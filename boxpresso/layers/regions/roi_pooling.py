@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from ...device import UNFUSED, AnyArray, Blob, Kernels
-from ..core import Trait
+from ..core import Trait, strided
 from .marked import Marked
 
 GROUP = 4  # slabs that a worker takes together (ABREAST in roi_pooling.cu), in 3/4 of the time of one after the other
@@ -45,7 +45,8 @@ class ROIPooling(
     bottom 0
         (B, C, H, W), features.
     bottom 1
-        (K, 5), regions: batch index, x1, y1, x2, y2 in pixels of the image, end pixels included.
+        (K, 5), regions: batch index, x1, y1, x2, y2 in pixels of the image, end pixels included. Or (B, 4), x1, y1, x2, y2
+        of one region of each image.
     roi_pooling_param
         `pooled_h`, `pooled_w` (required): bins of a region. `spatial_scale` (1): pixels of the map in one pixel of the
         image. `pad_ratio` (0): the part of its size by which a region is widened on each side.
@@ -64,8 +65,8 @@ class ROIPooling(
 
     Source
     ------
-    Girshick 2015, Fast R-CNN, and its Caffe. But the gradient goes to the largest pixel also where that Caffe drops it
-    (malformed regions, edges past the region).
+    Girshick 2015, Fast R-CNN, and its Caffe; BrotherJing/CNN_tabletennis for (B, 4). But the gradient goes to the largest
+    pixel also where that Caffe drops it (malformed regions, edges past the region).
 
     Examples
     --------
@@ -76,11 +77,12 @@ class ROIPooling(
     [[[[5.0, 7.0], [13.0, 15.0]]]]
     """
 
-    kernels = Kernels("roi_pooling.cu", UNFUSED)
+    kernels, copying = Kernels("roi_pooling.cu", UNFUSED), strided.kernels
     mmcv = False  # whether to cut bins as mmcv does
     last = False  # whether the channels are the last axis
     keep = False  # whether forward stores the places for a backward that may come
     has_places = False  # whether it has stored them
+    numbered: Blob | None  # one region of each image, behind the number of the image
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.roi_pooling_param
@@ -89,7 +91,8 @@ class ROIPooling(
         self.none, self.no_places = self.device.empty((0,), self.dtype), self.device.empty((0,), np.int32)
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
-        self.read_shapes(bottom, self.last)
+        self.number_regions(bottom)
+        self.read_shapes([bottom[0], self.numbered or bottom[1]], self.last)
         pooled = (*self.pooled, self.channels) if self.last else (self.channels, *self.pooled)
         for blob in top:
             blob.reshape(self.regions, *pooled)
@@ -104,6 +107,21 @@ class ROIPooling(
             self.ask_marks(2)
         self.geometry = self.kernels.struct("Geometry", **self.fields)
 
+    def number_regions(self, bottom: list[Blob]) -> None:
+        """In reshape: makes room for the images' numbers before regions that have none, as there is one for each image."""
+        shape, self.numbered = bottom[1].shape, None
+        if len(shape) > 1 and math.prod(shape[1:]) == 4 and shape[0] == bottom[0].shape[0]:
+            self.numbered = Blob((shape[0], 5), bottom[1].dtype, self.device)
+            self.numbered.data[...] = np.arange(shape[0])[:, None].repeat(5, 1)
+
+    def rows_of(self, bottom: list[Blob]) -> AnyArray:
+        """The regions (K, 5)."""
+        if self.numbered is None:
+            return bottom[1].data
+        shape = self.numbered.shape[0], 4
+        strided.copy(self.device, shape, bottom[1].data, (4, 1), self.numbered.data, (5, 1), target_at=1)
+        return self.numbered.data
+
     def shares(self, area: int) -> tuple[int, int]:
         """How many slabs are taken together, and how many times as many there is room for."""
         slabs, groups = self.batch * self.count, self.batch * -(-self.count // GROUP)
@@ -116,7 +134,7 @@ class ROIPooling(
 
     def cut(self, bottom: list[Blob]) -> None:
         """The bins of all regions."""
-        rows = self.check_work(self.widened(bottom[1].data))
+        rows = self.check_work(self.widened(self.rows_of(bottom)))
         self.kernels.roi_pooling_bins(
             self.regions, rows, self.image, self.bins, self.pad_ratio, self.mmcv, self.geometry
         )
@@ -143,10 +161,10 @@ class ROIPooling(
             kernels.roi_pooling_forward_packed(self.count * self.regions, slabs, *tables, *into, self.geometry)
 
     def repeats(self) -> bool:
-        return self.regions > 0 and self.batch > 0 and self.real == self.dtype
+        return self.regions > 0 and self.batch > 0 and self.real == self.dtype and self.numbered is None
 
     def watch(self) -> tuple[int, Callable[[AnyArray], object]] | None:
-        return (1, self.check_work) if self.may_check else None
+        return (1, self.check_work) if self.may_check and self.numbered is None else None
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.has_places = self.keep or self.phase == "TRAIN" or len(top) > 1
@@ -164,7 +182,7 @@ class ROIPooling(
             self.walk(bottom[0].data, top[0], False, True)
         diff = bottom[0].diff
         if self.tiled:
-            tiles, lists = self.tiles(self.boxes_of(self.image, self.bins), self.by_place(bottom[1].data))
+            tiles, lists = self.tiles(self.boxes_of(self.image, self.bins), self.by_place(self.rows_of(bottom)))
             slabs, marks = (
                 self.given_places(top[0].diff, self.room("places"), self.last),
                 self.mark_bins(tiles, lists, self.bins),

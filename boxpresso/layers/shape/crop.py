@@ -9,7 +9,7 @@ from ..core import Layer, Trait, strided
 from ..core.lowering import Lowering, Same
 
 
-class Crop(Layer, type=("Crop", "AutoCrop"), param="crop_param", bottoms=2, tops=1, traits=Trait.WRITES_ALL):
+class Crop(Layer, type=("Crop", "AutoCrop"), param="crop_param", bottoms=(1, 2), tops=1, traits=Trait.WRITES_ALL):
     """Cuts a window out of bottom 0 that is as large as bottom 1.
 
     The window starts at `offset`. The axes from `axis` on are cropped to the lengths of bottom 1. Those before it
@@ -24,10 +24,11 @@ class Crop(Layer, type=("Crop", "AutoCrop"), param="crop_param", bottoms=2, tops
     bottom 0
         The blob to be cropped.
     bottom 1
-        A blob of the wanted size, with at least as many axes as bottom 0.
+        A blob of the wanted size, with at least as many axes as bottom 0. Without it crop_param says the size.
     crop_param
         `axis` (2): the first axis to be cropped; a negative axis counts from the end. `offset` (0): where the window
-        starts; one offset for all cropped axes, or one for each.
+        starts; one offset for all cropped axes, or one for each. `height` and `weight`, which is the width: the lengths of
+        axis 2 and of the other cropped axes, without a bottom 1.
 
     Returns
     -------
@@ -38,11 +39,12 @@ class Crop(Layer, type=("Crop", "AutoCrop"), param="crop_param", bottoms=2, tops
     ------
     LayerError
         For several offsets whose number is not that of the cropped axes, an axis that bottom 0 lacks, a bottom 1 with
-        fewer axes than bottom 0, or a window that reaches beyond bottom 0.
+        fewer axes than bottom 0, a window that reaches beyond bottom 0, or `height` or `weight` beside a bottom 1 or without
+        one another.
 
     Source
     ------
-    Caffe; FCN; yun-liu/rcf for AutoCrop.
+    Caffe; FCN; yun-liu/rcf for AutoCrop; southatsouth/GLAD for a size without a bottom 1.
 
     Examples
     --------
@@ -65,7 +67,13 @@ class Crop(Layer, type=("Crop", "AutoCrop"), param="crop_param", bottoms=2, tops
         )
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
-        shape, wanted = bottom[0].shape, bottom[1].shape
+        shape, p = bottom[0].shape, self.param.crop_param
+        size = p.height, p.weight
+        self.need(
+            all(size) if len(bottom) == 1 else not any(size),
+            f"crop_param: height and weight are for a Crop without bottom 1, which needs both, got {size}",
+        )
+        wanted = bottom[1].shape if len(bottom) > 1 else [size[0] if k == 2 else size[1] for k in range(len(shape))]
         axis = self.axis(bottom[0], self.param.crop_param.axis)
         self.need(len(wanted) >= len(shape), f"bottom 1 of shape {wanted} has fewer axes than bottom 0, {shape}")
         offset = list(self.param.crop_param.offset) or [0]

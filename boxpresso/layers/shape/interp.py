@@ -21,7 +21,7 @@ class Interp(
     Parameters
     ----------
     bottom 0
-        (N, C, H, W).
+        (N, C, H, W). Axes that it lacks are of length 1, as in its program: a label (N) is N images of one pixel.
     bottom 1
         Optional, (N, D, h, w): the top gets its height and width, before all fields. It has no gradient.
     interp_param
@@ -44,7 +44,7 @@ class Interp(
     Raises
     ------
     LayerError
-        For a bottom without four axes, a missing size, a factor or a size of the top below 1, a pad above 0, pads that
+        For a bottom of more than four axes, a missing size, a factor or a size of the top below 1, a pad above 0, pads that
         leave no pixels, or `align_corners: false`.
 
     Source
@@ -90,7 +90,9 @@ class Interp(
         return length
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
-        images, channels, *size = self.axes(bottom[0], 4)
+        shape = bottom[0].shape
+        self.need(len(shape) <= 4, f"bottom must have at most 4 axes, got shape {shape}")
+        images, channels, *size = *shape, *[1] * (4 - len(shape))
         p = self.param.interp_param
         inner = [length + p.pad_beg + p.pad_end for length in size]
         self.need(min(inner) > 0, f"pad_beg {p.pad_beg} and pad_end {p.pad_end} leave nothing of {size}")

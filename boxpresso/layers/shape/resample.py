@@ -52,7 +52,8 @@ class Resample(
     bottom 1
         Optional: (..., H', W'), whose size the top has.
     resample_param
-        `height`, `width`: H' and W', without a second bottom. `type` (LINEAR): LINEAR, CUBIC or NEAREST. `antialias` (true).
+        `height`, `width`: H' and W', without a second bottom; or `factor`, times which H and W are taken, rounded down.
+        `type` (LINEAR): LINEAR, CUBIC or NEAREST. `antialias` (true).
 
     Returns
     -------
@@ -62,11 +63,11 @@ class Resample(
     Raises
     ------
     LayerError
-        type: AREA, a factor, no size, an empty image, a gradient is asked for.
+        type: AREA, a factor beside a size, no size, an empty image, a gradient is asked for.
 
     Source
     ------
-    lmb-freiburg/flownet2; a NEAREST pixel outside the map is the last one here.
+    lmb-freiburg/flownet2; a NEAREST pixel outside the map is the last one here. `factor` is of OpenVINO's Model Optimizer.
 
     Examples
     --------
@@ -79,12 +80,21 @@ class Resample(
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.resample_param
         self.need(p.type != p.AREA, "resample_param: type: AREA is not supported; give LINEAR, CUBIC or NEAREST")
-        self.need(p.factor == 1, "resample_param: factor is not supported; give height and width, or a second bottom")
+        self.by_factor = p.factor != 1
+        self.need(p.factor > 0, f"resample_param: factor must be above 0, got {p.factor:g}")
+        self.need(
+            not self.by_factor or not (p.height or p.width or len(bottom) > 1),
+            "resample_param: give factor, or height and width, or a second bottom; not two of them",
+        )
         self.how = self.kernels.constants[p.ResampleType.Name(p.type)]
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.resample_param
-        height, width, high, wide = self.resize(bottom, top, "resample_param: height and width", p.height, p.width)
+        high, wide = p.height, p.width
+        if self.by_factor:
+            high, wide = (int(p.factor * side) for side in self.axes(bottom[0], 4, "bottom 0")[2:])
+            self.need(high and wide, f"factor {p.factor:g} leaves nothing of {bottom[0].shape[2:]} pixels")
+        height, width, high, wide = self.resize(bottom, top, "resample_param: height and width, or factor,", high, wide)
         step_y, step_x = height / high, width / wide
         antialias = p.antialias and (step_y > 1 or step_x > 1)
         self.sizes = height, width, high, wide, step_y, step_x, int(antialias), self.how

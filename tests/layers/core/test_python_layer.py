@@ -193,6 +193,15 @@ def test_names_of_old_nets_are_ours_unless_the_user_allows_theirs(tmp_path, monk
         sys.modules.pop(name)
 
 
+def test_a_name_that_others_have_too_is_told_by_its_bottoms():
+    """pyloss.EuclideanLossLayer of Caffe's example is our EuclideanLoss; one of three bottoms is another project's."""
+    text = """layer {{ name: "x" type: "Input" top: "x" input_param {{ shape {{ dim: [2, 3] }} }} }}
+        layer {{ name: "L" type: "Python" {} top: "L" python_param {{ module: "pyloss" layer: "EuclideanLossLayer" }} }}"""
+    assert Net(parse_net(text.format('bottom: "x" ' * 2)), device="cpu").layer_dict["L"].type == "EuclideanLoss"
+    with pytest.raises(LayerError, match="the Python module 'pyloss', which was not allowed"):
+        Net(parse_net(text.format('bottom: "x" ' * 3)), device="cpu")
+
+
 @pytest.mark.parametrize("imported", [False, True])
 def test_a_folder_named_caffe_is_no_pycaffe(tmp_path, monkeypatch, imported):
     """As in the folder beside a clone of Caffe: Python imports any folder as a package without contents."""

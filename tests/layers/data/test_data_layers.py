@@ -204,6 +204,30 @@ def test_image_data(tmp_path, device):
     assert set(order) <= {0, 10, 20, 30, 40}
 
 
+def test_pictures_with_several_labels(tmp_path, device):
+    source = image_list(tmp_path)
+    for i in range(5):
+        (tmp_path / "images" / f"no {i}.png").rename(tmp_path / "images" / f"no{i}.png")
+    text = (
+        f'type: "MultiLabelImageData" multi_label_image_data_param {{ source: "{source.as_posix()}" batch_size: 3 '
+        f'label_num: 3 root_folder: "{tmp_path.as_posix()}/images/" }}'
+    )
+    source.write_text("no1.png 4 -2 56\n\nno2.png 0 7 1e2\n")
+    pictures, labels = Rig(text, [], tops=2, phase="TRAIN", device=device).forward()
+    np.testing.assert_array_equal(pictures, [picture(i).transpose(2, 0, 1) for i in (1, 2, 1)])
+    assert labels.tolist() == [[4, -2, 56], [0, 7, 100], [4, -2, 56]]
+    for line, message in (
+        ("no1.png 4 5", "line 1: it must be `path` and 3 numbers, it is 3 words"),
+        ("no1.png 4 5 b", "line 1: it must be `path` and 3 numbers, it is 4 words"),
+        ("", "is empty"),
+    ):
+        source.write_text(line)
+        with pytest.raises(LayerError, match=message):
+            Rig(text, [], tops=2, phase="TRAIN")
+    with pytest.raises(LayerError, match="give multi_label_image_data_param"):  # those of happynear/caffe-windows
+        Rig('type: "MultiLabelImageData" image_data_param { source: "list.txt" }', [], tops=2)
+
+
 def test_image_data_without_its_list():
     from pathlib import Path
 

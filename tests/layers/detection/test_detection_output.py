@@ -161,6 +161,37 @@ def test_refinedet_refines_priors_and_drops_low_objectness():
     np.testing.assert_allclose(got[:, 3:], [[0.55, 0.5, 1.05, 1], SQUARES[3]], rtol=1e-6)
 
 
+@pytest.mark.parametrize("share", [True, False])
+def test_states_are_handed_on(share, device):
+    """Rows are those without states, which stand behind the score; of julimueller/tl_ssd."""
+    rng = np.random.default_rng(7)
+    scores, states = rng.random((2, 4, 3)), rng.standard_normal((2, 4, 5))
+    text = (
+        TWO.replace("num_classes: 2", "num_classes: 3")
+        + f"share_location: {str(share).lower()} confidence_threshold: 0.2 "
+    )
+    loc = None if share else np.zeros((2, 4 * 3 * 4))
+    plain = run(text, scores, loc=loc, device=device)
+    got = run(
+        text + "do_state_prediction: true num_states: 5", scores, loc=loc, extra=[states.reshape(2, -1)], device=device
+    )
+    assert got.shape == (len(plain), 12)
+    assert len(plain) > 6
+    np.testing.assert_array_equal(got[:, [0, 1, 2, 8, 9, 10, 11]], plain)
+    for row in got:
+        image, label = map(int, row[:2])
+        prior = np.flatnonzero(np.abs(scores[image, :, label] - row[2]) < 1e-6)[0]
+        np.testing.assert_allclose(row[3:8], states[image, prior], rtol=1e-6)
+    none = run(text + "do_state_prediction: true num_states: 5", 0 * scores, loc=loc, extra=[states], device=device)
+    np.testing.assert_array_equal(none, [[0] + [-1] * 11, [1] + [-1] * 11])
+    for extra, match in (
+        ((), "needs four bottoms, of which the last is the states, got 3"),
+        ([states[:, :3]], "the states must"),
+    ):
+        with pytest.raises(LayerError, match=match):
+            rig(text + "do_state_prediction: true num_states: 5", scores, loc=loc, extra=extra)
+
+
 def test_wild_numbers_neither_crash_nor_hang(device):
     rng = np.random.default_rng(0)
     wild = np.array([np.nan, np.inf, -np.inf, 1e38, -1e38, 0, 0.5])

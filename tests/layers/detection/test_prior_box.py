@@ -45,6 +45,39 @@ def test_number_of_boxes(text, count):
     assert boxes(text).shape == (2, 3, count, 4)
 
 
+def test_several_places_in_a_cell(device):
+    """julimueller/tl_ssd: a loop over the places, sizes and ratios of a cell, in numbers of the 60 x 40 image."""
+    text = """min_size: 7.5 min_size: 12 aspect_ratio: 0.25 aspect_ratio: 4 max_size: 13 max_size: 14
+        flip: false offset_w: 0.25 offset_w: 1 offset_h: 0.5 offset_h: 0 offset_h: 0.75"""
+    got = boxes(text, device=device)
+    for row in range(2):
+        for column in range(3):
+            wanted = []
+            for right in (0.25, 1):
+                for down in (0.5, 0, 0.75):
+                    x, y = (column + right) * 20, (row + down) * 20
+                    for size in (7, 12):
+                        for width, height in ((size / 2, size * 2), (size * 2, size / 2)):
+                            wanted.append([x - width / 2, y - height / 2, x + width / 2, y + height / 2])
+            np.testing.assert_allclose(got[row, column], wanted, rtol=1e-5, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("min_size: 5 aspect_ratio: 2 offset_w: 0.5", "offset_h must be from 0 to 1, got"),
+        ("min_size: 5 aspect_ratio: 2 offset_w: 1.5 offset_h: 0", "offset_w must be from 0 to 1"),
+        ("min_size: 5 offset_w: 0.5 offset_h: 0.5", "none of 1, got"),
+        ("min_size: 5 aspect_ratio: 1 aspect_ratio: 2 offset_w: 0.5 offset_h: 0.5", "none of 1, got"),
+        ("min_size: 5 aspect_ratio: 2 offset: 0.5 offset_w: 0.5 offset_h: 0.5", "do not go with offset_w"),
+        ("fixed_size: 5 density: 1 offset_w: 0.5 offset_h: 0.5", "do not go with fixed_size"),
+    ],
+)
+def test_what_places_refuse(text, message):
+    with pytest.raises(LayerError, match=message):
+        rig(text)
+
+
 def test_fixed_sizes_are_as_dense_as_they_say(device):
     """zihaozhang9/FaceBoxes: a loop over the boxes of a cell, in numbers of the 60 x 40 image."""
     got = boxes("fixed_size: 9.5 fixed_size: 30 density: 3 density: 1.9 aspect_ratio: 4 flip: false", device=device)

@@ -35,6 +35,7 @@ LAUNCHES = [  # for tests/device/test_threaded.py
     ('type: "MultinomialLogisticLoss"', [softmax(random(1100, 5), 1), labels(1100)], [True, False]),
     ('type: "HingeLoss"', [random(1100, 5), labels(1100)], [True, False]),
     ('type: "ContrastiveLoss"', [random(20, 70), random(20, 70, seed=1), labels(20, channels=2)], [True, True, False]),
+    ('type: "ContrastiveLoss"', [random(20, 70), random(20, 70, seed=1), labels(20, channels=2)], [], {"tops": 3}),
     (
         'type: "InfogainLoss" infogain_loss_param { axis: 1 }',
         [random(20, 5, 70), labels(20, 70), np.ones((5, 5))],
@@ -199,6 +200,24 @@ def test_contrastive_edges(device):
                            ((same[:0], same[:0], np.zeros(0)), "empty batch")):  # fmt: skip
         with pytest.raises(LayerError, match=match):
             Rig('type: "ContrastiveLoss"', bottoms)
+
+
+@pytest.mark.parametrize("like", [0, 7, 20])
+def test_means_of_like_and_unlike_pairs(like, device):
+    a, b, alike = random(20, 4), random(20, 4, seed=1), np.arange(20) < like
+    text = 'type: "ContrastiveLoss" contrastive_loss_param { margin: 3 }'
+    rig, alone = (Rig(text, [a, b, alike], tops=tops, device=device, dtype=np.float64) for tops in (3, 1))
+    loss, near, far = rig.forward()
+    squares = ((a - b) ** 2).sum(1)
+    assert loss == alone.forward()[0]
+    close(near, squares[:like].mean() if like else 0)
+    close(far, squares[like:].mean() if like < 20 else 0)
+    ones = [np.array(1.0)] * 3
+    np.testing.assert_array_equal(
+        *(each.backward(diffs, [True, True, False])[0] for each, diffs in ((rig, ones), (alone, ones[:1])))
+    )
+    with pytest.raises(LayerError, match="3 with the means"):
+        Rig(text, [a, b, alike], tops=2)
 
 
 # InfogainLoss

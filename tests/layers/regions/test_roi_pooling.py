@@ -237,12 +237,33 @@ def test_pooling_with_padding_as_mscnn():
     [
         (POOLING % "pooled_h: 2", np.zeros((1, 5)), "pooled_h and pooled_w must be positive"),
         (POOLING % (WHOLE + "spatial_scale: 0"), np.zeros((1, 5)), "spatial_scale"),
-        (POOLING % WHOLE, np.zeros((1, 4)), r"must be \(K, 5\)"),
+        (POOLING % WHOLE, np.zeros((2, 4)), r"must be \(K, 5\)"),
     ],
 )
 def test_errors(text, rois, message):
     with pytest.raises(LayerError, match=message):
         Rig(text, [np.zeros((1, 1, 4, 4)), rois])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float16])
+def test_one_region_of_each_image_has_no_number_of_it(device, dtype):
+    rng = np.random.default_rng(11)
+    for images in (3, 1, 0, 2):
+        features, rows = rng.standard_normal((images, 5, 9, 8)), regions(rng, images, 1, 20)
+        rows[:, 0] = np.arange(images)
+        text = POOLING % "pooled_h: 3 pooled_w: 2 spatial_scale: 0.5"
+        short = Rig(text, [features, rows[:, 1:]], device=device, dtype=dtype, phase="TRAIN")
+        whole = Rig(text, [features, rows], device=device, dtype=dtype, phase="TRAIN")
+        for _ in range(2):
+            np.testing.assert_array_equal(short.forward()[0], whole.forward()[0])
+            rows[:, 1:] += 1
+            short.set_bottom(1, rows[:, 1:])
+            whole.set_bottom(1, rows)
+        diff = rng.standard_normal(short.top[0].shape)
+        gradients = [rig.backward([diff], FEATURES_ONLY)[0] for rig in (short, whole)]
+        np.testing.assert_array_equal(*gradients)
+    with pytest.raises(LayerError, match=r"must be \(K, 5\).*got \(3, 4\)"):
+        Rig(text, [features, np.zeros((3, 4))], device=device)
 
 
 def test_regions_get_no_gradient():

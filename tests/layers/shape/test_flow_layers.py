@@ -110,12 +110,22 @@ def test_the_size_of_another_blob_and_the_nearest_pixel(device):
     np.testing.assert_array_equal(rig.forward()[0], MAP[:, :, rows][..., columns])
 
 
+def test_a_factor(device):
+    """Twice the size repeats each pixel; of 4 x 5 pixels 1.5 times as many are 6 x 7."""
+    rig = Rig('type: "Resample" resample_param { type: NEAREST factor: 2 }', [MAP], device=device, dtype=np.float64)
+    np.testing.assert_array_equal(rig.forward()[0], MAP.repeat(2, 2).repeat(2, 3))
+    rig = Rig('type: "Resample" resample_param { factor: 1.5 }', [MAP], device=device, dtype=np.float64)
+    np.testing.assert_allclose(rig.forward()[0], resampled(MAP, 6, 7, "LINEAR", True), rtol=1e-9, atol=1e-12)
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("type: AREA height: 2 width: 2", "type: AREA is not supported"),
-        ("factor: 2", "factor is not supported"),
-        ("height: 2", "height and width must be given"),
+        ("factor: 2 height: 3", "give factor, or height and width"),
+        ("factor: -1", "factor must be above 0"),
+        ("factor: 0.1", "leaves nothing of"),
+        ("height: 2", "height and width, or factor, must be given"),
     ],
 )
 def test_what_resample_refuses(text, message):

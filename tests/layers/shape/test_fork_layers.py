@@ -144,6 +144,13 @@ def test_interp(param, device):
     assert rig.forward()[0].shape[0] == 0
 
 
+def test_interp_of_labels_is_of_images_of_one_pixel(device):
+    rig = double('type: "Interp" interp_param { height: 2 width: 3 }', np.float64([4, 7]), device=device)
+    np.testing.assert_array_equal(rig.forward()[0], np.float64([4, 7]).reshape(2, 1, 1, 1).repeat(2, 2).repeat(3, 3))
+    with pytest.raises(LayerError, match="at most 4 axes"):
+        Rig('type: "Interp" interp_param { height: 2 width: 3 }', [np.zeros((1, 1, 1, 2, 2))])
+
+
 def test_interp_cuts(device):
     x = random(1, 2, 7, 8)
     rig = double('type: "Interp" interp_param { zoom_factor: 2 pad_beg: -1 pad_end: -2 }', x, device=device)

@@ -274,6 +274,19 @@ def test_crop(param, like, window, device):
     assert (other == 0).all()
 
 
+def test_crop_of_a_size_that_the_prototxt_gives(device):
+    x = random(2, 3, 7, 9)
+    text = 'type: "Crop" crop_param { axis: 2 height: 4 weight: 5 offset: 3 offset: 1 }'
+    rig = Rig(text, [x], device=device, dtype=np.float64)
+    np.testing.assert_array_equal(rig.forward()[0], x[:, :, 3:7, 1:6])
+    check_gradient(rig)
+    for fields, bottoms in (("height: 4", [x]), ("", [x]), ("height: 4 weight: 5", [x, x])):
+        with pytest.raises(LayerError, match="for a Crop without bottom 1"):
+            Rig(f'type: "Crop" crop_param {{ {fields} }}', bottoms)
+    with pytest.raises(LayerError, match="the crop asks for 3 to 8"):
+        Rig('type: "Crop" crop_param { height: 5 weight: 5 offset: 3 offset: 1 }', [x])
+
+
 def test_crop_reshape_empty_and_gradient(device):
     text = 'type: "Crop" crop_param { offset: 1 }'
     rig = Rig(text, [random(2, 3, 5, 5), random(1, 1, 3, 2)], device=device, dtype=np.float64)
