@@ -230,6 +230,26 @@ def test_no_operator_that_a_target_lacks(name, target):
     assert ("MaxRoiPool" if "regions" in name else "DeformConv") in types
 
 
+@pytest.mark.parametrize(
+    ("text", "bottoms", "message"),
+    [
+        (
+            'type: "ROIPooling" roi_pooling_param { pooled_h: 2 pooled_w: 2 }',
+            [np.zeros((2, 3, 8, 8)), np.zeros((2, 4))],
+            r"regions \(B, 4\), one of each image",
+        ),
+        (
+            'type: "DetectionOutput" detection_output_param { num_classes: 2 do_state_prediction: true num_states: 3 }',
+            [np.zeros((1, 8)), np.zeros((1, 4)), np.zeros((1, 2, 8)), np.zeros((1, 6))],
+            r"states \(do_state_prediction\)",
+        ),
+    ],
+)
+def test_forms_of_single_programs_are_refused_by_name(text, bottoms, message):
+    with pytest.raises(LayerError, match=f"'layer': .*{message}"):
+        onnx_model(net_of(text, bottoms))
+
+
 def test_maxima_of_rows_and_columns_are_refused_by_name():
     """They were written as means."""
     net = net_of("type: 'Pooling' pooling_param { pool: RCM kernel_size: 2 }", [np.zeros((1, 1, 4, 4))])

@@ -146,6 +146,15 @@ def test_losses_are_refused_by_name():
         to_torch(net)
 
 
+def test_regions_without_the_numbers_of_their_images_are_refused():
+    """A module would have taken five of them for four regions."""
+    net = net_of(
+        'type: "ROIPooling" roi_pooling_param { pooled_h: 2 pooled_w: 2 }', [np.zeros((5, 3, 8, 8)), np.zeros((5, 4))]
+    )
+    with pytest.raises(LayerError, match=r"regions \(B, 4\), one of each image without its number"):
+        to_torch(net)
+
+
 def named(*names: str) -> Net:
     """Layers of such names one after another, with a shared weight between the first two."""
     text, before = input_text("x", (2, 4)), "x"

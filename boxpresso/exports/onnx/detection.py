@@ -21,6 +21,7 @@ def detection_output(g: OnnxGraph, w: Work) -> str:
     w.need(not w.free or w.bottom_shapes[1][0] == 1, "priors that are regions must be of one image")
     w.need(not w.free or layer.top_k > 0, "of regions as priors nms_param must say a top_k")
     w.need(not layer.corners, "polygons (TextBoxes++) have no counterpart")
+    w.need(not layer.states, "states (do_state_prediction) have no counterpart")
     w.need(p.nms_param.eta == 1, f"eta {p.nms_param.eta:g}, a threshold that changes, has no counterpart; set eta to 1")
     w.need(p.nms_param.nms_threshold <= 1, f"nms_threshold {p.nms_param.nms_threshold:g} is above 1")
     scores = g.op("Reshape", w.bottoms[1], g.ints(images, priors, classes))

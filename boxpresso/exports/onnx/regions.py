@@ -44,6 +44,7 @@ def native(g: OnnxGraph, w: Work, rows: list[str]) -> tuple[str, str]:
 def roi_pooling(g: OnnxGraph, w: Work) -> str:
     layer = w.layer
     w.need(len(w.step.outputs) == 1, "its second top, where the maxima lie, has no counterpart")
+    w.need(layer.numbered is None, "regions (B, 4), one of each image without its number, have no counterpart")
     w.need(not layer.mmcv and not layer.last, "its form of boxpresso.ops has no counterpart")
     rows = rows_of(g, w)
     if layer.pad_ratio:

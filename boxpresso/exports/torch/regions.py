@@ -19,6 +19,7 @@ def operators() -> Any:
 def roi_pooling(w: Work) -> Run:
     layer, ops = w.layer, operators()
     w.need(len(w.step.outputs) == 1, "its second top, where the maxima lie, has no counterpart")
+    w.need(layer.numbered is None, "regions (B, 4), one of each image without its number, have no counterpart")
     pooled, scale, pad = list(layer.pooled), float(layer.scale), float(layer.pad_ratio)
 
     def run(p: Any, x: Any, rois: Any) -> Any:
