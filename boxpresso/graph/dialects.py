@@ -14,10 +14,8 @@ from .crops import align_crops
 KEEPS = (
     Trait.REARRANGES | Trait.BY_CHANNEL | Trait.ELEMENTWISE
 )  # with one of them a layer has as many channels as its bottom
-SIDES = ("pad_l", "pad_r", "pad_t", "pad_b")  # fields of Synopsys' Caffe, in these messages
-PADDED = {
-    "Convolution": "convolution_param", "ConvolutionDepthwise": "convolution_param", "Pooling": "pooling_param",
-}  # fmt: skip
+SIDES = ("pad_l", "pad_r", "pad_t", "pad_b")  # fields of Synopsys' Caffe, in the messages of these layers
+PADDED = {"Convolution": "convolution_param", "Pooling": "pooling_param"}
 
 
 def settle(net: NetParameter, whole: NetParameter | None = None) -> NetParameter:
@@ -89,12 +87,18 @@ def shuffles_pixels(layer: LayerParameter) -> bool:
     return bool(layer.type == "Reshape" and layer.reshape_param.pixelshuffler > 1)
 
 
+def message_of(layer: LayerParameter) -> Any:
+    """The message of a layer in which such pads can stand; None of another layer, or one without it."""
+    name = PADDED.get(layer.type.removesuffix("Depthwise"))
+    return getattr(layer, name) if name and layer.HasField(name) else None
+
+
 def sides_of(layer: LayerParameter) -> dict[str, int]:
     """The pads of single sides that a Convolution or Pooling of Synopsys' Caffe has; empty where they stand beside other pads,
     which its program refuses, or where a Pooling has another one than opposite."""
-    if layer.type not in PADDED or not layer.HasField(PADDED[layer.type]):
+    p = message_of(layer)
+    if p is None:
         return {}
-    p = getattr(layer, PADDED[layer.type])
     sides = {side: int(getattr(p, side)) for side in SIDES}
     fields = {field.name for field, _ in p.ListFields()}
     if not any(sides.values()) or fields & {"pad", "pad_h", "pad_w", "pad_type"}:
@@ -112,7 +116,7 @@ def pad_apart(net: NetParameter) -> None:
     layers: list[LayerParameter] = []
     for layer in net.layer:
         if sides := sides_of(layer):
-            p = getattr(layer, PADDED[layer.type])
+            p = message_of(layer)
             for side in SIDES:
                 p.ClearField(side)
             if is_even(sides):

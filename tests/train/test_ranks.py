@@ -153,6 +153,8 @@ KEYED = {
     "DataAugmentation": "augmentation_param { crop_width: 5 crop_height: 5 translate { spread: 0.2 } }",
     "GuidedDropout": 'bottom: "mean" guided_dropout_param { type: "stochastic" sigmoid_scaler: 0 }',
     "Pooling": "pooling_param { pool: STOCHASTIC kernel_size: 3 }",
+    "Shakeout": 'inner_product_param { num_output: 2 weight_filler { type: "constant" value: 1 } } '
+    'shakeout_param { operate_layer_type: "InnerProduct" }',
     "Python": 'python_param { module: "spatial_dropout" layer: "SpatialDropoutLayer" }',  # served by SpatialDropout
 }
 

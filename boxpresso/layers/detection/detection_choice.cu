@@ -45,11 +45,10 @@ KERNEL detection_boxes(int n, const Real* priors, const Real* variances, const R
 }
 
 // The rows (image, label, score, the states, xmin, ymin, xmax, ymax), with locations of 12 numbers and four corners, from out[group]
-// on; where there are none, a row of -1 for each image. Behind `rows` rows lies how many detections there are. states (batch,
-// priors, of.states), or null.
+// on; where there are none, a row of -1 for each image. Behind `rows` rows lies how many detections there are. priors: with the
+// variances behind them. states (batch, priors, of.states), or null.
 KERNEL detection_rows(int n, const Real* best, const Real* boxes, const int* order, const int* kept, const int* start,
-                      const int* out, Real* rows, const Real* locations, const Real* priors, const Real* variances,
-                      const Real* states, Heads of) {
+                      const int* out, Real* rows, const Real* locations, const Real* priors, const Real* states, Heads of) {
   GRID_LOOP(i, n) {
     const int total = out[of.batch * of.labels], columns = (of.size == 4 ? 7 : 15) + of.states;
     if (i == 0) rows[(long long)of.rows * columns] = total;
@@ -68,7 +67,7 @@ KERNEL detection_rows(int n, const Real* best, const Real* boxes, const int* ord
     for (int c = 0; c < of.states; ++c) row[3 + c] = states[place * of.states + c];
     for (int c = 0; c < 4; ++c) row[3 + of.states + c] = boxes[4 * from + c];
     if (of.size == 4) continue;
-    const Real *prior = priors + 4 * order[from], *variance = variances + 4 * order[from];
+    const Real *prior = priors + 4 * order[from], *variance = prior + 4 * of.priors;
     const Real* corners = locations + location_of(of, group, order[from]) + 4;
     const Real size[2] = {prior[2] - prior[0], prior[3] - prior[1]};
     for (int c = 0; c < 8; ++c) {  // clockwise from the top left

@@ -84,7 +84,7 @@ class DetectionChoice(Choice):
         survivors, stay = self.stay(best, boxes, p.nms_param.nms_threshold, eta=p.nms_param.eta, above=True)
         out = self.taken(best, survivors, stay, labels, p.keep_top_k)
         bound.detection_rows(
-            max(count, self.batch), best.best, boxes, best.order, survivors, best.start, out, top.data, loc, prior, variances,
+            max(count, self.batch), best.best, boxes, best.order, survivors, best.start, out, top.data, loc, prior,
             bottom[3].data if self.states else None, heads,
         )  # fmt: skip
 
