@@ -24,7 +24,7 @@ SHARE = 0.9  # of the minutes, for iterations and tests; the rest is for compili
 READ = (*PICTURES, ".xml", ".json", ".csv", ".txt", ".names", ".yaml", ".yml")  # what a folder's pictures are read from
 WARM, TIMED = 3, 10  # iterations before the measured ones, and of these
 SIDES = (128, 160, 192)  # of the input: the larger ones see more of a picture, and take longer to learn
-ROUNDS = 400  # over the pictures to learn from, that minutes must hold for a larger input, and for mosaics
+ROUNDS = 500  # over the pictures to learn from, that minutes must hold for a larger input, and for mosaics
 MOSAIC = 0.5  # of the pictures, where they come so often
 
 
