@@ -216,7 +216,10 @@ def prepared(args: Namespace) -> Project:
         warn(f"--minutes is for the first training of a folder: {project.solver} has its own schedule")
     elif args.minutes:
         plan = fit(project, args.minutes, args.device)
-        print(f"{args.minutes:g} minutes: {plan.iterations} iterations, a test every {plan.test_interval}", flush=True)
+        mosaic = project.made.wish.augmentation.get("mosaic", 0) if project.made else 0
+        more = f"; {mosaic:.0%} of the pictures are mosaics of four" if mosaic else ""
+        words = f"{args.minutes:g} minutes: {plan.iterations} iterations, a test every {plan.test_interval}{more}"
+        print(words, flush=True)
     args.solver, args.log = str(project.solver), args.log or str(project.folder / "train.log")
     args.resume = args.resume or (None if args.snapshot else "auto")
     return project

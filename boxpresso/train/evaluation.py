@@ -113,10 +113,11 @@ class Boxes:
     """
 
     def __init__(self, net: Net) -> None:
-        layers = (layer for layer in net.layers if layer.type == "DetectionEvaluate")
-        layer = next(
-            (layer for layer in layers if len(net.bottom_names[layer.name]) == 2), None
-        )  # fractions of the image
+        judges = [layer for layer in net.layers if layer.type == "DetectionEvaluate"]
+        in_parts = (
+            layer for layer in judges if len(net.bottom_names[layer.name]) == 2
+        )  # of three, boxes are in pixels
+        layer = next(in_parts, None)
         self.names = tuple(net.bottom_names[layer.name]) if layer else ()
         self.difficult = bool(layer and layer.param.detection_evaluate_param.evaluate_difficult_gt)
         self.parts: list[tuple[Doubles, Doubles]] = []

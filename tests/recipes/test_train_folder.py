@@ -125,6 +125,13 @@ def test_minutes_that_hold_many_rounds_take_a_larger_input_and_mosaics(photos, m
         assert project.made.size == (side or 128)
         assert training.usual_plan(project)[0] is not None  # so that it can be fitted
         shutil.rmtree(project.folder)
+    measured_as(monkeypatch, 0.1, 0.1)
+    monkeypatch.setattr(training, "SHARE", 0.09)  # so that it ends soon: 5.4 s hold 54 rounds
+    monkeypatch.setattr(training, "ROUNDS", 50)
+    assert main(["train", "photos", "--minutes", "1"]) == 0
+    told = r"1 minutes: \d+ iterations, a test every \d+; 50% of the pictures are mosaics of four\n"
+    assert re.search(told, capsys.readouterr().out)
+    shutil.rmtree("photos_ssd_small")
     assert main(["train", "photos", "--minutes", "0.01"]) == 1  # of one that is not made now the input stays
     capsys.readouterr()
     again = training.project_of(photos)
