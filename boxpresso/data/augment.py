@@ -108,37 +108,63 @@ def check_distort(param: Any) -> None:
 
 @dataclass
 class Canvas:
-    """A picture (H, W, C) on a canvas of one colour (C,), and a change of its pixels, for those that are looked at.
+    """A picture (H, W, C) on a canvas of one colour (C,), and a change of its pixels that is still to be made.
 
     shape: of the canvas, rows and columns. top, left: where the picture lies.
     """
 
     picture: np.ndarray
-    shape: tuple[int, ...]
+    shape: tuple[int, int]
     colour: np.ndarray
     change: Change | None = None
     top: int = 0
     left: int = 0
 
-    def part(self, top: int, left: int, rows: int, columns: int) -> tuple[np.ndarray, Change | None]:
-        """A rectangle of the canvas, with pixels of it; and the change, where it shows the picture alone and is still to be
-        changed.
-        """
+    @classmethod
+    def of(cls, picture: np.ndarray) -> Canvas:
+        """A picture alone."""
+        return cls(picture, (picture.shape[0], picture.shape[1]), np.zeros(1, np.float32))
+
+    def part(self, top: int, left: int, rows: int, columns: int) -> Canvas:
+        """A rectangle of it."""
         height, width = self.picture.shape[:2]
         y0, y1 = (min(max(at - self.top, 0), height) for at in (top, top + rows))
         x0, x1 = (min(max(at - self.left, 0), width) for at in (left, left + columns))
-        inside = self.picture[y0:y1, x0:x1]
-        if inside.shape[:2] == (rows, columns):
-            return inside, self.change
-        if self.change is not None and inside.size:
-            inside = self.change(inside)
         above, before = min(max(self.top - top, 0), rows), min(max(self.left - left, 0), columns)
-        below, behind = rows - above - (y1 - y0), columns - before - (x1 - x0)
-        return pad(inside, above, below, before, behind, "CONSTANT", self.colour), None
+        return Canvas(self.picture[y0:y1, x0:x1], (rows, columns), self.colour, self.change, above, before)
 
-    def whole(self) -> tuple[np.ndarray, Change | None]:
-        """All of the canvas."""
-        return self.part(0, 0, *self.shape)
+    def resized(self, width: int, height: int, mode: str) -> tuple[Canvas, np.ndarray]:
+        """All of it in another size, by a mode of `picture.resize`, and its frame as fractions of the old one, for the boxes.
+
+        The picture's edges come to lie between pixels, the nearest ones, and its objects move with them. Colours are changed
+        before where pixels become more, else they are still to be changed.
+        """
+        place = self.top, self.left
+        old = np.array([*place, *np.add(place, self.picture.shape[:2])]) / np.array(2 * self.shape)
+        sides = np.array([height, width] * 2)
+        edges = np.rint(old * sides).astype(int)
+        top, left, bottom, right = edges.tolist()
+        picture, change = self.picture, self.change
+        if top == bottom or left == right:
+            return Canvas(picture[:0, :0], (height, width), self.colour), np.array([0, 0, 1, 1], np.float32)
+        if change is not None and width * height >= math.prod(self.shape):
+            picture, change = change(picture), None
+        inside = resize(picture, right - left, bottom - top, mode)
+        new = edges / sides
+        grown = (old[2:] - old[:2]) / (new[2:] - new[:2])
+        start = old[:2] - new[:2] * grown
+        frame = np.array([*start[::-1], *(start + grown)[::-1]], np.float32)
+        return Canvas(inside, (height, width), self.colour, change, top, left), frame
+
+    def pixels(self) -> np.ndarray:
+        """All of it (rows, columns, C), in its colours."""
+        picture = self.picture
+        if self.change is not None and picture.size:
+            picture = self.change(picture)
+        rows, columns = (long - short for long, short in zip(self.shape, picture.shape))
+        if not (rows or columns):
+            return picture
+        return pad(picture, self.top, rows - self.top, self.left, columns - self.left, "CONSTANT", self.colour)
 
 
 def expand(canvas: Canvas, param: Any, rng: np.random.Generator) -> np.ndarray:
@@ -167,34 +193,30 @@ def fitted_size(param: Any, width: int, height: int) -> tuple[int, int]:
     return max(1, math.floor(wide * np.float32(param.height))), param.height
 
 
-def shrinks(picture: np.ndarray, param: Any) -> bool:
-    """Whether a ResizeParameter leaves fewer pixels of a picture, and adds none around it."""
-    rows, columns = picture.shape[:2]
-    width, height = fitted_size(param, columns, rows)
-    return bool(param.resize_mode != param.FIT_LARGE_SIZE_AND_PAD and width * height < rows * columns)
-
-
-def fit(picture: np.ndarray, param: Any, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """The picture resized as a ResizeParameter says, and the new frame as fractions of the old one, for the boxes.
+def fit(canvas: Canvas, param: Any, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """A canvas resized as a ResizeParameter says, and the new frame as fractions of the old one, for the boxes.
 
     WARP gives width x height whatever the ratio; FIT_SMALL_SIZE the smallest that covers it, FIT_LARGE_SIZE_AND_PAD the
     largest inside it, padded to it. One interp_mode of those listed is drawn.
     """
     modes = list(param.interp_mode) or [param.LINEAR]
     mode = param.Interp_mode.Name(modes[rng.integers(len(modes))] if len(modes) > 1 else modes[0])
-    rows, columns, channels = picture.shape
+    rows, columns = canvas.shape
     width, height = fitted_size(param, columns, rows)
-    output = resize(picture, width, height, mode)
+    canvas, frame = canvas.resized(width, height, mode)
+    output = canvas.pixels()
     if param.resize_mode != param.FIT_LARGE_SIZE_AND_PAD:
-        return output, np.array([0, 0, 1, 1], np.float32)
+        return output, frame
+    channels = output.shape[2]
     values = np.array(list(param.pad_value) or [0], np.float32)
     if len(values) not in (1, channels):
         raise DataError(f"resize_param: give pad_value once, or for each of the {channels} channels; got {len(values)}")
     down, across = param.height - height, param.width - width
     top, left = down // 2, across // 2
     output = pad(output, top, down - top, left, across - left, param.Pad_mode.Name(param.pad_mode), values)
-    frame = [-left / width, -top / height, (param.width - left) / width, (param.height - top) / height]
-    return output, np.array(frame, np.float32)
+    padded = [-left / width, -top / height, (param.width - left) / width, (param.height - top) / height]
+    corner, sides = np.tile(frame[:2], 2), np.tile(frame[2:] - frame[:2], 2)
+    return output, corner + sides * np.array(padded, np.float32)
 
 
 NOISE = {  # in the order in which they are applied

@@ -21,18 +21,22 @@ NEAREST = 0.2  # that the centre of a mosaic comes to an edge, as a part of the 
 EVEN = 32.0  # both parameters of the beta distribution that a mixup's share is of: near a half
 
 
-def mosaic(samples: Sequence[Annotated], rng: np.random.Generator, emit: Any = None) -> Annotated:
+def mosaic(
+    samples: Sequence[Annotated], rng: np.random.Generator, emit: Any = None, most: tuple[int, int] | None = None
+) -> Annotated:
     """A picture of four: about a centre that is drawn lies a part of each, and objects keep their sizes.
 
     Parameters
     ----------
     samples
-        Four pictures, of which the first one's size is the mosaic's, and their boxes.
+        Four pictures, of which the first one's size is the mosaic's unless that is too large, and their boxes.
     rng
         Draws the centre, a fifth of a side from an edge at least, and which part of each picture is shown.
     emit
         An EmitConstraint: which objects that a part cuts are kept; None: all that it shows a
         bit of.
+    most
+        The width and height that the mosaic has at most; pictures shrink for it. None: it may have any.
 
     Returns
     -------
@@ -58,6 +62,8 @@ def mosaic(samples: Sequence[Annotated], rng: np.random.Generator, emit: Any = N
     """
     check_channels(samples)
     rows, columns, channels = samples[0][0].shape
+    if most is not None:
+        columns, rows = min(columns, most[0]), min(rows, most[1])
     row, column = (round(rng.uniform(NEAREST, 1 - NEAREST) * side) for side in (rows, columns))
     output, boxes = np.empty((rows, columns, channels), np.uint8), []
     places = [(y, x) for y in ((0, row), (row, rows)) for x in ((0, column), (column, columns))]

@@ -112,7 +112,7 @@ class Transform:
         p, channels = self.param, picture.shape[2]
         mean = self.mean(channels) if p.HasField("expand_param") else None
         colour = np.zeros(1, np.float32) if mean is None else mean.mean((1, 2))
-        canvas = augment.Canvas(picture, picture.shape[:2], colour)
+        canvas = augment.Canvas(picture, (picture.shape[0], picture.shape[1]), colour)
         if p.HasField("distort_param"):
             canvas.change = augment.distortion(channels, p.distort_param, rng)
         if p.HasField("expand_param"):
@@ -123,39 +123,31 @@ class Transform:
     def emit(self) -> Any:
         return self.param.emit_constraint if self.param.HasField("emit_constraint") else None
 
-    def cut(
-        self, canvas: augment.Canvas, boxes: np.ndarray, crop: np.ndarray
-    ) -> tuple[np.ndarray, augment.Change | None, np.ndarray]:
-        """A crop (xmin, ymin, xmax, ymax, as fractions) of a canvas, at whole pixels, one at least; the change of its colours
-        that is still to be made; and its boxes.
-        """
+    def cut(self, canvas: augment.Canvas, boxes: np.ndarray, crop: np.ndarray) -> tuple[augment.Canvas, np.ndarray]:
+        """A crop (xmin, ymin, xmax, ymax, as fractions) of a canvas, at whole pixels, one at least; and its boxes."""
         rows, columns = canvas.shape
         inside = np.clip(crop, 0, 1)
         x0, y0 = min(int(inside[0] * columns), columns - 1), min(int(inside[1] * rows), rows - 1)
         width = max(1, min(int((inside[2] - inside[0]) * columns), columns - x0))
         height = max(1, min(int((inside[3] - inside[1]) * rows), rows - y0))
         exact = [x0 / columns, y0 / rows, (x0 + width) / columns, (y0 + height) / rows]
-        return *canvas.part(y0, x0, height, width), project(boxes, np.array(exact, np.float32), self.emit)
+        return canvas.part(y0, x0, height, width), project(boxes, np.array(exact, np.float32), self.emit)
 
     def __call__(
-        self, picture: np.ndarray, rng: np.random.Generator, boxes: np.ndarray | None = None,
-        change: augment.Change | None = None,
-    ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
-        """Values (C, H, W), float32, and the boxes (M, 7) that are left, from a picture (H, W, C) and its boxes (N, 7).
-
-        change: of its colours, the same for each pixel; made after it shrinks, when there are fewer.
+        self, picture: np.ndarray | augment.Canvas, rng: np.random.Generator, boxes: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Values (C, H, W), float32, and the boxes (M, 7) that are left, from a picture (H, W, C) or a canvas, and its boxes
+        (N, 7).
         """
         p = self.param
         left = np.zeros((0, 7), np.float32) if boxes is None else boxes
         r = self.resize
-        resized = r is not None and (r.prob >= 1 or rng.random() < r.prob)
-        if change is not None and not (resized and augment.shrinks(picture, r)):
-            picture, change = change(picture), None
-        if resized:
-            picture, frame = augment.fit(picture, r, rng)
+        canvas = picture if isinstance(picture, augment.Canvas) else augment.Canvas.of(picture)
+        if r is not None and (r.prob >= 1 or rng.random() < r.prob):
+            picture, frame = augment.fit(canvas, r, rng)
             left = project(left, frame)
-        if change is not None:
-            picture = change(picture)
+        else:
+            picture = canvas.pixels()
         if self.noise is not None:
             picture = augment.noise(picture, self.noise, rng)
         rows, columns, channels = picture.shape

@@ -22,7 +22,11 @@ KIND, BACKBONE = "ssd", "small"  # learns from nothing
 SEED = 1  # of the split and of training
 SHARE = 0.9  # of the minutes, for iterations and tests; the rest is for compiling, snapshots and the report
 READ = (*PICTURES, ".xml", ".json", ".csv", ".txt", ".names", ".yaml", ".yml")  # what a folder's pictures are read from
-WARM, TIMED = 3, 10  # iterations before the measured ones, and of these
+WARM, TIMED = 3, 10  # iterations before the measured ones, and of these, at least
+MEASURED, LONGEST = (
+    0.01,
+    20,
+)  # of the minutes, and seconds, that both go on for: the first rounds over the pictures cost more
 SIDES = (128, 160, 192)  # of the input: the larger ones see more of a picture, and take longer to learn
 ROUNDS = 500  # over the pictures to learn from, that minutes must hold for a larger input, and for mosaics
 MOSAIC = 0.5  # of the pictures, where they come so often
@@ -100,6 +104,7 @@ def elsewhere(project: Path, folder: Path) -> str:
 
 
 Clock = Callable[[], float]  # seconds
+ENDLESS = 1 << 30  # iterations
 
 
 def sized(
@@ -115,7 +120,7 @@ def sized(
     wish, pictures = project.made.wish, project.made.pictures["train"]
     assert project.made.plan is not None
     batch = project.made.plan.batch * project.made.plan.iter_size
-    seconds = 60 * minutes * SHARE / measured(project.solver, device, clock)[0]
+    seconds = 60 * minutes * SHARE / measured(project.solver, device, clock, min(60 * minutes * MEASURED, LONGEST))[0]
     rounds = {side: seconds * (project.made.size / side) ** 2 * batch / pictures for side in SIDES}
     fitting = [side for side in SIDES if rounds[side] >= ROUNDS]
     if not fitting:
@@ -137,7 +142,7 @@ def fit(
     usual, pictures = usual_plan(project)
     if usual is None:
         raise BoxpressoError(f"{project.solver} has its own schedule")
-    round_time, test_time = measured(project.solver, device, clock)
+    round_time, test_time = measured(project.solver, device, clock, min(60 * minutes * MEASURED, LONGEST))
     plan = usual
     for _ in range(3):  # the number of tests follows from that of iterations
         tests = -(-plan.iterations // plan.test_interval)
@@ -165,17 +170,26 @@ def usual_plan(project: Project) -> tuple[schedule.Schedule | None, tuple[int, i
     return plan if same else None, (train, test)
 
 
-def measured(path: Path, device: str | None, clock: Clock = time.perf_counter) -> tuple[float, float]:
-    """Seconds of an iteration and of a whole test, of a solver whose weights are then forgotten."""
+def measured(path: Path, device: str | None, clock: Clock = time.perf_counter, least: float = 0) -> tuple[float, float]:
+    """Seconds of an iteration and of a whole test, of a solver whose weights are then forgotten.
+
+    least: seconds for which it trains before the iterations that are measured, and for which these last.
+    """
     param = read_solver(path)
     param.display = 0
     with tempfile.TemporaryDirectory() as folder:
         param.snapshot_prefix = f"{folder}/measured"
-        param.test_interval = param.max_iter + 1
+        param.max_iter, param.test_interval = ENDLESS, ENDLESS + 1
         solver = Solver(param, device=device, log=lambda line: None)
-        solver.step(WARM)
-        start = clock()
-        solver.step(TIMED)
-        middle = clock()
+
+        def train(iterations: int) -> float:
+            start, count = clock(), 0
+            while count < iterations or clock() - start < least:
+                solver.step(1)
+                count += 1
+            return (clock() - start) / count
+
+        train(WARM)
+        iteration, start = train(TIMED), clock()
         solver.test()
-        return (middle - start) / TIMED, clock() - middle
+        return iteration, clock() - start

@@ -40,6 +40,17 @@ def test_a_mosaic_has_its_boxes_where_its_objects_are(seed):
     assert not picture[~seen].any()  # nothing without a box
 
 
+@pytest.mark.parametrize("most", [(40, 30), (1000, 30), (40, 1000), (1000, 1000)])
+def test_a_mosaic_is_no_larger_than_asked_for(most):
+    whole, own = mosaic(SAMPLES, np.random.default_rng(3))
+    small, boxes = mosaic(SAMPLES, np.random.default_rng(3), None, most)
+    rows, columns = SAMPLES[0][0].shape[:2]
+    assert small.shape[:2] == (min(rows, most[1]), min(columns, most[0]))
+    assert len(boxes) == len(own)
+    np.testing.assert_allclose(boxes, own, atol=0.05)  # places are whole pixels
+    assert abs(small.mean() - whole.mean()) < 10
+
+
 def test_objects_of_a_mosaic_keep_their_sizes():
     """An object that lies whole in its part has the part of the picture's sides that it had before."""
     whole = 0

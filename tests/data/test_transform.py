@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -253,11 +255,11 @@ def test_padding_modes():
         param = layer(
             f"transform_param {{ resize_param {{ resize_mode: FIT_LARGE_SIZE_AND_PAD height: 8 width: 8 pad_mode: {pad} }} }}"
         ).transform_param.resize_param[0]
-        made, _ = augment.fit(picture, param, rng())
+        made, _ = augment.fit(augment.Canvas.of(picture), param, rng())
         np.testing.assert_array_equal(made, np.pad(picture, ((2, 2), (0, 0), (0, 0)), mode=numpy))
     param.pad_mode = param.CONSTANT
     param.pad_value.extend([1, 2, 3])
-    made, _ = augment.fit(picture, param, rng())
+    made, _ = augment.fit(augment.Canvas.of(picture), param, rng())
     np.testing.assert_array_equal(made[0, 0], [1, 2, 3])
 
 
@@ -266,7 +268,7 @@ def test_one_interpolation_of_many_is_drawn():
         "transform_param { resize_param { height: 10 width: 15 interp_mode: NEAREST interp_mode: AREA } }"
     ).transform_param.resize_param[0]
     picture = noise_picture()
-    made = [augment.fit(picture, param, rng(seed))[0] for seed in range(60)]
+    made = [augment.fit(augment.Canvas.of(picture), param, rng(seed))[0] for seed in range(60)]
     nearest = sum(np.array_equal(m, resize(picture, 15, 10, "NEAREST")) for m in made)
     area = sum(np.array_equal(m, resize(picture, 15, 10, "AREA")) for m in made)
     assert nearest + area == 60
@@ -346,8 +348,8 @@ COLOURS = "distort_param { brightness_prob: 1 brightness_delta: 32 saturation_pr
     [
         (RESIZED % (20, 30, "NEAREST"), True),
         (RESIZED % (120, 160, "LINEAR"), True),  # grows: they are changed before
-        (PADDED, True),
         ("", True),
+        (PADDED, False),
         (RESIZED % (20, 30, "LINEAR"), False),  # a mean of changed pixels, or a mean that is changed
     ],
 )
@@ -358,7 +360,10 @@ def test_colours_are_changed_before_or_after_a_picture_shrinks(resized, exact):
     param = layer(f"transform_param {{ {COLOURS} }}").transform_param.distort_param
     for seed in range(10):
         change = augment.distortion(3, param, rng(seed))
-        before, after = of(change(picture), rng(1))[0], of(picture, rng(1), None, change)[0]
+        before, after = (
+            of(change(picture), rng(1))[0],
+            of(dataclasses.replace(augment.Canvas.of(picture), change=change), rng(1))[0],
+        )
         assert (before != of(picture, rng(1))[0]).any()
         if exact:
             np.testing.assert_array_equal(before, after)
@@ -372,7 +377,7 @@ def test_expansion_moves_boxes_with_the_picture():
     expand, own, plain, widths = transform(text), boxes([1, 0, 0, 0, 1, 1, 0]), 0, []
     for seed in range(300):
         canvas, left = expand.distort_expand(picture, own, rng(seed))
-        made, _ = canvas.whole()
+        made = canvas.pixels()
         if made.shape == picture.shape:
             plain += 1
             continue
@@ -385,6 +390,40 @@ def test_expansion_moves_boxes_with_the_picture():
     assert 110 < plain < 190
     assert 1 <= min(widths) < 1.2
     assert 3.7 < max(widths) <= 4
+
+
+@pytest.mark.parametrize("resized", [RESIZED % (40, 50, "LINEAR"), RESIZED % (33, 31, "AREA"), PADDED])
+def test_an_expanded_picture_shrinks_alone(resized):
+    """Beside the whole canvas in numpy, resized: edges are up to half a pixel from where they lie there, and boxes with them."""
+    y, x = np.mgrid[:200, :300]
+    picture = np.stack([60 + x // 3, 80 + (x + y) // 4, 150 - y // 2], -1).astype(np.uint8)
+    picture[60:140, 90:210] = 255
+    text = "mean_value: 104 mean_value: 117 mean_value: 123 expand_param { prob: 1 max_expand_ratio: 3 }"
+    of = transform(f"{text} {COLOURS.replace('brightness_delta: 32', 'brightness_delta: 0')} {resized}")
+    own, mean = boxes([1, 0, 0.3, 0.3, 0.7, 0.7, 0]), np.array([104, 117, 123])
+    for seed in range(20):
+        canvas, moved = of.distort_expand(picture, own, rng(seed))
+        values, left = of(canvas, rng(1), moved)
+        made = values.transpose(1, 2, 0) + mean
+        rows, columns = np.nonzero((made > 240).all(2))
+        box = [columns.min(), rows.min(), columns.max() + 1, rows.max() + 1]
+        np.testing.assert_allclose(left[0, 2:6] * ([made.shape[1], made.shape[0]] * 2), box, atol=1)
+        whole = np.tile(mean, (*canvas.shape, 1)).astype(np.uint8)
+        bottom, right = canvas.top + 200, canvas.left + 300
+        assert canvas.change is not None
+        whole[canvas.top : bottom, canvas.left : right] = canvas.change(picture)
+        wanted = of(whole, rng(1))[0].transpose(1, 2, 0) + mean
+        assert np.abs(made - wanted).mean() < 6
+        assert np.median(np.abs(made - wanted)) <= 3
+        far = (np.abs(wanted - mean) < 0.5).all(2)
+        assert (np.abs(made[far] - mean) < 0.5).all(1).sum() >= 0.9 * far.sum()  # the canvas keeps its colour
+
+
+def test_a_picture_that_shrinks_to_nothing_leaves_its_canvas():
+    canvas = augment.Canvas(noise_picture(3, 3), (300, 300), np.array([1, 2, 3], np.float32), lambda p: 255 - p, 9, 9)
+    small, frame = canvas.resized(4, 4, "LINEAR")
+    assert (small.pixels() == [1, 2, 3]).all()
+    assert frame.tolist() == [0, 0, 1, 1]
 
 
 def test_noise():

@@ -38,7 +38,7 @@ def photos(monkeypatch, tmp_path):
 
 
 def measured_as(monkeypatch, *seconds: float) -> None:
-    monkeypatch.setattr(training, "measured", lambda path, device, clock: seconds)
+    monkeypatch.setattr(training, "measured", lambda path, device, clock, least: seconds)
 
 
 def test_from_pictures_to_a_report(photos, monkeypatch, capsys):
@@ -205,3 +205,27 @@ def test_average_precision_on_any_folder(photos, monkeypatch, capsys):
     assert "photos has no split 'nine'; there: none" in capsys.readouterr().err
     assert main([*words, "--data", "photos", "--voc", "x"]) == 1
     assert "exclude each other" in capsys.readouterr().err
+
+
+def test_iterations_are_measured_until_their_seconds_are_over(tmp_path, monkeypatch):
+    """Beside a clock that goes on by one second an iteration: first as long as is asked for, then again, then a test."""
+    now, steps = [0.0], []
+
+    class Clocked:
+        def __init__(self, param, **how):
+            assert param.max_iter < param.test_interval
+
+        def step(self, count):
+            now[0] += count
+            steps.append(count)
+
+        def test(self):
+            now[0] += 7
+
+    monkeypatch.setattr(training, "Solver", Clocked)
+    (tmp_path / "solver.prototxt").write_text("max_iter: 5 snapshot_prefix: 'a'")
+    assert training.measured(tmp_path / "solver.prototxt", "cpu", lambda: now[0]) == (1, 7)
+    assert sum(steps) == training.WARM + training.TIMED
+    steps.clear()
+    assert training.measured(tmp_path / "solver.prototxt", "cpu", lambda: now[0], 50) == (1, 7)
+    assert sum(steps) == 100

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from ...data import mixing
 from ...data.boxes import CORNERS
+from ...data.decoded import Decoded
 from ...data.errors import BrokenRecord, DataError
 from ...data.loader import Loader, RecordSource
 from ...data.records import Records, boxes_of, open_records, parse, picture_of
@@ -34,26 +35,36 @@ class AnnotatedSource(RecordSource):
     tops: int
     mosaic: float = 0  # how often a picture is one of four
     mixup: float = 0  # and of two
+    decoded: Decoded = field(default_factory=Decoded)
 
     def load(self, index: int, rng: np.random.Generator) -> tuple[Numpy, Numpy | None, int]:
         transform = self.transform
         picture, boxes, kind, label = self.read(index)
         if self.mosaic and rng.random() < self.mosaic:
             others = [self.other(rng) for _ in range(mixing.PICTURES - 1)]
-            picture, boxes = mixing.mosaic([(picture, boxes), *others], rng, transform.emit)
+            picture, boxes = mixing.mosaic([(picture, boxes), *others], rng, transform.emit, self.most)
         if self.mixup and rng.random() < self.mixup:
             picture, boxes = mixing.mixup([(picture, boxes), self.other(rng)], rng)
         canvas, boxes = transform.distort_expand(picture, boxes, rng)
         windows = crops(self.samplers, boxes[:, CORNERS], rng)
         if len(windows):
-            picture, change, boxes = transform.cut(canvas, boxes, windows[rng.integers(len(windows))])
-        else:
-            picture, change = canvas.whole()
-        values, boxes = transform(picture, rng, boxes, change)
+            canvas, boxes = transform.cut(canvas, boxes, windows[rng.integers(len(windows))])
+        values, boxes = transform(canvas, rng, boxes)
         return values, None if kind is None else boxes, label
+
+    @property
+    def most(self) -> tuple[int, int] | None:
+        """Twice the width and height that pictures are resized to, of which a crop shows a half or so; None: they are not."""
+        resized = self.transform.resize
+        return None if resized is None else (2 * resized.width, 2 * resized.height)
 
     def read(self, index: int) -> tuple[Numpy, Numpy, int | None, int]:
         """A record's picture, boxes, type of annotations and label. Raises BrokenRecord, and DataError for another type."""
+        picture, (boxes, kind, label) = self.decoded.get(index, lambda: self.decode(index))
+        return picture, boxes, kind, label
+
+    def decode(self, index: int) -> tuple[Numpy, tuple[Numpy, int | None, int]]:
+        """As `read`, from the LMDB."""
         name = self.name(index)
         record = parse(AnnotatedDatum(), self.records[index], name)
         if not record.HasField("datum"):
@@ -66,7 +77,7 @@ class AnnotatedSource(RecordSource):
         picture, boxes = picture_of(record.datum, self.transform.color, name), boxes_of(record)
         if not np.isfinite(boxes).all():
             raise BrokenRecord(f"{name} has a box that is not finite")
-        return picture, boxes, kind, record.datum.label
+        return picture, (boxes, kind, record.datum.label)
 
     def other(self, rng: np.random.Generator) -> mixing.Annotated:
         """A picture that is drawn, and its boxes. Of a broken record the next one's; its own turn names it."""
