@@ -67,17 +67,17 @@ RESNET_300 = [
     Head("conv8_2", 240, 285, (2, 3)),
     Head("conv9_2", 285, 300, (2, 3)),
 ]
-SMALL_SIDE, SMALL_STEP = 128, 8  # of the input, and between the places of conv5
+SMALL_SIDE, SMALL_STEP = 128, 8  # of the input, and between the places of conv6
 SMALL_128 = [
-    Head("conv5", 18, 34, (2,)),
-    Head("conv6", 34, 60, (2,)),
-    Head("conv7", 60, 90, (2,)),
-    Head("conv8", 90, 122, (2,)),
+    Head("conv6", 18, 34, (2,)),
+    Head("conv8", 34, 60, (2,)),
+    Head("conv10", 60, 90, (2,)),
+    Head("conv12", 90, 122, (2,)),
 ]
 # Maps of 16, 8, 8 and 4 places a side: objects of half the picture and more lie between the places of a map of 2.
 SMALL_TRUNK = (
-    ("conv1", 16, 2), ("conv2", 24, 2), ("conv3", 32, 1), ("conv4", 48, 2), ("conv5", 48, 1), ("conv6", 80, 2),
-    ("conv7", 80, 1), ("conv8", 96, 2),
+    ("conv1", 16, 2), ("conv2", 24, 2), ("conv3", 32, 1), ("conv4", 48, 2), ("conv5", 48, 1), ("conv6", 48, 1),
+    ("conv7", 80, 2), ("conv8", 80, 1), ("conv9", 80, 1), ("conv10", 80, 1), ("conv11", 96, 2), ("conv12", 96, 1),
 )  # fmt: skip
 
 
@@ -226,7 +226,7 @@ def resnet(kind: str, size: int = 300, width: float = 1.0, task: Task = VOC) -> 
 
 
 def small(kind: str, size: int = SMALL_SIDE, width: float = 1.0, task: Task = VOC) -> NetSpec:
-    """SSD over eight convolutions with BatchNorm, which learns from scratch. Parameters as for `vgg`.
+    """SSD over twelve convolutions with BatchNorm, which learns from scratch. Parameters as for `vgg`.
 
     Its input is 0 to 255 as it is; the first layer brings it to -1 to 1.
 

@@ -518,9 +518,9 @@ def test_smaller_objects_get_smaller_priors(voc, capsys):
         assert status == 0
         shares.append(float(re.search(r"priors: ([\d.]+)% of the objects", out)[1]))
         net = read_net("m/train.prototxt")
-        (first,) = (layer for layer in net.layer if layer.name == "conv5_mbox_priorbox")
+        (first,) = (layer for layer in net.layer if layer.name == "conv6_mbox_priorbox")
         values = {layer.name: layer.convolution_param.num_output for layer in net.layer}
-        assert values["conv5_mbox_loc"] == 4 * 4 * len(first.prior_box_param.min_size)
+        assert values["conv6_mbox_loc"] == 4 * 4 * len(first.prior_box_param.min_size)
         return list(zip(first.prior_box_param.min_size, first.prior_box_param.max_size))
 
     shares: list[float] = []
