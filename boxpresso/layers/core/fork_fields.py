@@ -51,6 +51,10 @@ UNREAD: dict[str, tuple[str, ...]] = {
         "max_aspect_ratio", "max_rotate_angle", "min_random_scale", "max_random_scale", "max_random_shift", "face_mirror",
         "face_point_num", "balance_class", "balance_by", "label_cut_start", "label_cut_end", "ndim_label",
     ),
+    "image_label_data_param": (
+        "scale_prob", "size_min", "size_max", "image_dir2", "image_list_path2", "hsv_noise", "random_rotate",
+        "random_gaussian_blur", "num_channels",
+    ),
     "inner_product_param": (*EIGHT_BITS, "relu", "negative_slope", "dis_mode", "gen_mode"),
     "input_param": EIGHT_BITS,
     "loss_param": ("coeff",),
@@ -89,6 +93,7 @@ PASSED_OVER: dict[str, tuple[str, ...]] = {
         "face_transform", "max_shear_ratio", "max_aspect_ratio", "max_rotate_angle", "min_random_scale",
         "max_random_scale", "max_random_shift", "balance_class", "balance_by",
     ),
+    "image_label_data_param": ("scale_prob", "size_min", "size_max", "hsv_noise", "random_rotate", "random_gaussian_blur"),
     "transform_param": UNREAD["transform_param"],
 }  # fmt: skip
 # Whose default is not what our layer does, but this is.
