@@ -141,6 +141,8 @@ CASES: list[Case] = [
     Case("Pooling", "pooling_param { kernel_size: 2 dilation: 2 pad: 1 }", refused={"hw": "larger than the padded"}),
     Case("MarginInnerProduct", "margin_inner_product_param { num_output: 4 type: DOUBLE "
          'weight_filler { type: "gaussian" } }', "n c, 0: n", refused={"c": "hold no elements"}),
+    Case("MarginSoftmaxLoss", 'margin_softmax_loss_param { num_output: 4 weight_filler { type: "gaussian" } }', "n c, 0: n",
+         refused={"n": NO_MEAN, "c": "hold no elements"}),
     Case("LargeMarginInnerProduct", "largemargin_inner_product_param { num_output: 4 type: TRIPLE "
          'weight_filler { type: "gaussian" } }', "n c, 0: n", refused={"c": "hold no elements"}),
     Case("InnerProduct", 'inner_product_param { num_output: 4 normalize: true weight_filler { type: "gaussian" } }',
@@ -185,6 +187,10 @@ CASES: list[Case] = [
     Case("Padding", "padding_param { pad: 1 }"),
     Case("Pad", "pad_param { pad_l: 1 pad_d: 2 pad_type: REPLICATE }", refused={"hw": "without elements has nothing"}),
     Case("ArgMax", "argmax_param { axis: 1 }", down=None, refused={"c": "top_k"}),
+    Case("BatchReduction", "batch_reduction_param { level: 1 level: 2 reduction_param { axis: 1 } }", "n 5 h w"),
+    Case("BiasChannel", "", "n c h w, 0: n k", refused={"c": "is none of the 0 channels"}),
+    Case("AdaptiveBiasChannel", "", "n c h w, 0: n k", down=None, refused={"chw": "two channels and a place"}),
+    Case("UniqueLabel", "unique_label_param { max_labels: 3 }", "n 1 h w", down=None),
     Case("BatchReindex", "", "n c h w, 0: k", refused={"n": "bottom 1 holds 0"}),
     Case("Concat", "", "n c h w, n 3 h w", down=(0, 1)),
     Case("Crop", "", "n c h w, n c 3 4", refused={"hw": "the crop asks"}),
@@ -278,7 +284,7 @@ CASES: list[Case] = [
     Case("WeightedSigmoidCrossEntropyLoss", "", LOSSES, refused={"nc": NO_MEAN}),
     Case("WeightedSigmoidCrossEntropyLoss", "", "n c, n c, n c", refused={"nc": NO_MEAN}),
     Case("WeightedEuclideanLoss", "", "n c, n c, n c", down=(0, 1), refused={"n": NO_MEAN}),
-    Case("MultiLabelAccuracy", "", LOSSES, down=None),
+    Case("MultiLabelAccuracy", "", LOSSES, down=None), Case("GANLoss", "", LOSSES, down=(0, 1), refused={"nc": NO_MEAN}),
     Case("EntropyLoss", refused={"c": NO_CHANNELS}), Case("MultiLabelLoss", "", "n c, n c", phase="TRAIN"),
     Case("SoftmaxKLDLoss", "", "n c h w, n c h w, n h w", refused={"c": NO_CHANNELS}),
     Case("SoftmaxWithViewLoss", "softmax_with_view_loss_param { period: 4 }", "n 8, 0: n", refused={"n": NO_MEAN}),

@@ -1,4 +1,4 @@
-"""CrossEntropyLoss: the cross entropy of targets and of probabilities that a layer before has made."""
+"""CrossEntropyLoss, GANLoss: the cross entropy of targets and of probabilities that a layer before has made."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class CrossEntropyLoss(
             not self.param.HasField("loss_param"),
             "takes probabilities and no loss_param; of scores: SoftmaxCrossEntropyLoss, which takes it",
         )
-        self.rules = 1e-20 if self.of_wsl else 1e-5, int(self.of_wsl), p.ignore_value
+        self.rules = 1e-20 if self.of_wsl else 1e-5, int(self.of_wsl), p.ignore_value, 0
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         shape, other = bottom[0].shape, bottom[1].shape
@@ -114,3 +114,75 @@ class CrossEntropyLoss(
 
     def allow_force_backward(self, index: int) -> bool:
         return index == 0
+
+
+class GANLoss(Layer, type="GANLoss", param="gan_loss_param", bottoms=(1, 2), tops=(0, 1), loss=True):
+    """top = -mean(log(p)) of bottom 0, and -mean(log(1 - p)) of bottom 1, where there is one.
+
+    With two bottoms it is the loss of what tells true from generated: bottom 0 holds the probabilities of true examples,
+    bottom 1 those of generated ones. With one it is that of what generates. p and 1 - p count as 1e-20 at least. A backward
+    gives zeros but after each dis_iter-th forward with two bottoms, and each gen_iter-th with one.
+
+    Parameters
+    ----------
+    bottom 0
+        Probabilities (N, 1, ...).
+    bottom 1
+        Optional: probabilities, as many.
+    gan_loss_param
+        `dis_iter`, `gen_iter` (1).
+
+    Returns
+    -------
+    top 0
+        A single number.
+
+    Raises
+    ------
+    LayerError
+        Bottoms of different sizes or without elements; a dis_iter or gen_iter of 0.
+
+    Source
+    ------
+    Goodfellow et al. 2014; godisboy/caffe_InfoGAN, jasonustc/caffe-multigpu, satchelwu/my_caffe.
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> round(run_layer('type: "GANLoss"', [[0.5]], [[0.75]]).item(), 4)  # log(2) + log(4)
+    2.0794
+    """
+
+    kernels, sum_kernels = Kernels("cross_entropy_loss.cu"), KERNELS
+
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
+        p = self.param.gan_loss_param
+        self.need(p.dis_iter > 0 and p.gen_iter > 0, "dis_iter and gen_iter must be 1 or more")
+        self.every = p.dis_iter if len(bottom) > 1 else p.gen_iter
+
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
+        shapes = [blob.shape for blob in bottom]
+        self.need(bottom[0].count > 0, f"a loss over an empty batch (shape {shapes[0]}) has no value")
+        self.need(bottom[-1].count == bottom[0].count, f"needs as many probabilities in both bottoms, got {shapes}")
+        top[0].reshape()
+        self.sums = [Sum(self, blob.count) for blob in bottom]
+        self.parts = [self.device.empty((1,), self.dtype) for _ in bottom]
+
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
+        if self.every > 1:
+            self.pass_number += 1
+        for i, (blob, one) in enumerate(zip(bottom, self.sums)):
+            data = one.blocks, blob.data, None, one.partial, blob.count
+            self.kernels.probable_entropies(*data, 1e-20, 0, 0, 1 - i)
+            one.join(self.parts[i], blob.count)
+        self.kernels.total(1, self.parts[0], self.parts[-1] if len(bottom) > 1 else None, top[0].data)
+
+    def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
+        for i, (blob, one) in enumerate(zip(bottom, self.sums)):
+            if not propagate_down[i]:
+                continue
+            if self.pass_number % self.every:
+                blob.diff.fill(0)
+                continue
+            data = blob.count, blob.data, None, top[0].diff, one.result, blob.diff
+            self.kernels.probable_diffs(*data, 1e-20, 0, 0, 1 - i)

@@ -212,7 +212,7 @@ class WeightedSigmoidCrossEntropyLoss(
         self.need(not self.halves or len(bottom) < 3, "takes no loss_param beside the weights of bottom 2; remove it")
         self.mode = normalization(self, p, "BATCH_SIZE")
         self.ignored = int(p.HasField("ignore_label")), p.ignore_label
-        self.share = self.device.empty((1,), self.dtype)
+        self.yes_share = self.device.empty((1,), self.dtype)
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         count = bottom[0].count
@@ -233,9 +233,9 @@ class WeightedSigmoidCrossEntropyLoss(
         if len(bottom) < 3:
             counted = self.counted
             self.kernels.count_yes(counted.blocks, target, counted.partial, count, *self.ignored)
-            counted.join(self.share, 0)
+            counted.join(self.yes_share, 0)
             self.kernels.kind_weights(
-                count, target, self.share, counted.result, self.weights, self.halves, *self.ignored
+                count, target, self.yes_share, counted.result, self.weights, self.halves, *self.ignored
             )
         weight = bottom[2].data if len(bottom) > 2 else self.weights
         self.kernels.weighted_terms(self.sum.blocks, x, target, weight, self.sum.partial, count)

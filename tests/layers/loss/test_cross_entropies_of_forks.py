@@ -187,3 +187,24 @@ def test_old_prototxts_with_these_losses():
 def test_errors(text, bottoms, match):
     with pytest.raises(LayerError, match=match):
         Rig(text, bottoms)
+
+
+GAN = 'type: "GANLoss" gan_loss_param { %s }'
+
+
+def test_true_and_generated(device):
+    both = double(GAN % "", P, T, device=device)
+    close(both.forward()[0], -np.log(P).mean() - np.log(1 - T).mean())
+    check_gradient(both, (0, 1))
+    alone = double(GAN % "", P, device=device)
+    close(alone.forward()[0], -np.log(P).mean())
+    check_gradient(alone)
+
+
+def test_each_second_forward_has_a_gradient(device):
+    rig = double(GAN % "dis_iter: 2 gen_iter: 5", P, T, device=device)
+    for step in range(1, 5):
+        rig.forward()
+        assert [diff.any() for diff in rig.backward([np.array(1.0)], [True, True])] == [step % 2 == 0] * 2
+    with pytest.raises(LayerError, match="dis_iter and gen_iter"):
+        Rig(GAN % "dis_iter: 0", [P])
