@@ -191,7 +191,7 @@ class MarginSoftmaxLoss(
     bottoms=2,
     tops=(0, 1),
     loss=True,
-    traits=Trait.CLASS_LABELS,
+    traits=Trait.NONE,
 ):
     """top = the mean of -log(softmax(scores)[label]) of the scores of LargeMarginInnerProduct, QUADRUPLE.
 

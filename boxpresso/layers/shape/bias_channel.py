@@ -176,7 +176,7 @@ class AdaptiveBiasChannel(
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         scores = np.array(bottom[0].data)
-        labels, draws = np.trunc(np.asarray(bottom[1].data)).reshape(len(scores), -1), self.draws()
+        labels, draws = np.trunc(np.asarray(bottom[1].data)).reshape(bottom[1].shape[:2]), self.draws()
         wrong = np.flatnonzero(~((labels >= NONE) & (labels < scores.shape[1])))
         if wrong.size:
             refuse(self, np.array([wrong[0], labels.flat[wrong[0]], scores.shape[1]], np.float64))
@@ -253,7 +253,7 @@ class UniqueLabel(Layer, type="UniqueLabel", param="unique_label_param", bottoms
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         p, rows = self.param.unique_label_param, np.full(top[0].shape[:2], NONE, self.dtype)
-        labels = np.asarray(bottom[0].data).reshape(len(rows), -1)
+        labels = np.asarray(bottom[0].data).reshape(len(rows), bottom[0].count // max(1, len(rows)))
         for i, (row, of_image) in enumerate(zip(rows, labels)):
             own = np.setdiff1d(of_image, np.array(p.ignore_label, self.dtype))
             own = np.union1d(own, np.array(p.force_label, self.dtype))
