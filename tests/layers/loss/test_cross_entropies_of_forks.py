@@ -25,6 +25,7 @@ LAUNCHES: list[tuple] = [  # for tests/device/test_threaded.py
      [True, False]),
     (WEIGHTED, [RNG.standard_normal((40, 70)), RNG.integers(0, 2, (40, 70))], [True, False]),
     (SQUARES, [X, Y, W], [True, True, False]),
+    ('type: "GANLoss"', [RNG.uniform(0.1, 0.9, (40, 70)), RNG.uniform(0.1, 0.9, (40, 70))], [True, True]),
     (MEASURE, [RNG.standard_normal((40, 70)), RNG.integers(-1, 2, (40, 70))], []),
 ]  # fmt: skip
 
