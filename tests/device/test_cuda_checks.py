@@ -18,6 +18,7 @@ from boxpresso.layers.dense.embed import Embed
 from boxpresso.layers.loss.accuracy import Accuracy
 from boxpresso.layers.loss.normalized_sum import KERNELS
 from boxpresso.layers.regions import region_check
+from boxpresso.layers.shape.bias_channel import BiasChannel
 from boxpresso.proto import parse_net
 from boxpresso.proto.limits import LIMITS, Limits
 
@@ -361,6 +362,12 @@ def launch() -> None:
     assert record[:4].tolist() == [8, 299, 2, 5]
     Embed.kernels.on(cpu).tell_number(1, labels, record, 360, 4, 9)
     assert record[:4].tolist() == [9, 1, 4, 4]
+    rule = dict(channels=5, size=1, labels=1, ignored=2, of_pixels=0, has_background=0, background=0)
+    left_out, kernels = cpu.table([-1, 9]), BiasChannel.kernels.on(cpu)
+    kernels.tell_label(1, labels, left_out, record, 360, kernels.struct("Raised", **rule), 10)
+    assert record[0] == 9  # all are channels, or left out
+    kernels.tell_label(1, labels, left_out, record, 360, kernels.struct("Raised", **{**rule, "channels": 4}), 10)
+    assert record[:4].tolist() == [10, 1, 4, 4]
     sums, values = np.zeros(3), RNG.standard_normal(2000).astype(np.float32)
     TOTALS.on(cpu).add_up(1, values, sums, 2000, 1)
     assert sums.tolist() == pytest.approx([0, values.sum(dtype=np.float64), 0])

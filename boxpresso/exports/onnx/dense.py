@@ -58,6 +58,29 @@ def cross_correlation(g: OnnxGraph, w: Work) -> str:
     )  # fmt: skip
 
 
+@lowering("MatMul")
+def matmul(g: OnnxGraph, w: Work) -> str:
+    layer, shapes = w.layer, [*w.bottom_shapes, *[values.shape for values in w.params]]
+    matrices = [*w.bottoms, *[g.const(values) for values in w.params]]
+    if all(layer.dims):
+        w.need(not w.lead, "matrices of dim_1, dim_2 and dim_3 have no batch")
+        m, n, k = layer.sizes
+        shapes = [(m, k), (n, k)]
+        matrices = [g.reshape(x, shape) for x, shape in zip(matrices, shapes)]
+    for i, turned in enumerate(layer.turned):
+        if turned:
+            *before, last, other = range(len(shapes[i]))
+            matrices[i] = g.transpose(matrices[i], *before, other, last)
+    return g.op("MatMul", *matrices)
+
+
+@lowering("Gram")
+def gram(g: OnnxGraph, w: Work) -> str:
+    images, channels, *_ = w.bottom_shapes[0]
+    x = g.reshape(w.bottoms[0], (images, channels, w.layer.places), w.lead)
+    return g.unsqueeze(g.mul(g.op("MatMul", x, g.transpose(x, 0, 2, 1)), 1 / w.layer.size), 3)
+
+
 @lowering("Local")
 def local(g: OnnxGraph, w: Work) -> str:
     """Of each place a product of the pixels under its window with its own filters: places become the batch of a MatMul."""

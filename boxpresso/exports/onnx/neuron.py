@@ -185,6 +185,11 @@ def crelu(g: OnnxGraph, w: Work) -> str:
     return g.concat(halves, axis)
 
 
+@lowering("SpatialProduct")
+def spatial_product(g: OnnxGraph, w: Work) -> str:
+    return g.mul(*w.bottoms)
+
+
 @lowering("Axpy")
 def axpy(g: OnnxGraph, w: Work) -> str:
     a, x, y = w.bottoms

@@ -54,6 +54,30 @@ def cross_correlation(w: Work) -> Run:
     return lambda p, x, target: function(x, target.reshape(shape), getattr(p, bias) if bias else None, *where)
 
 
+@factory("MatMul")
+def matmul(w: Work) -> Run:
+    layer = w.layer
+    m, n, k = layer.sizes
+
+    def run(p: Any, *xs: Any) -> Any:
+        matrices = list(xs) if len(xs) > 1 else [xs[0], p.weight]
+        if all(layer.dims):
+            matrices = [x.reshape(shape) for x, shape in zip(matrices, ((m, k), (n, k)))]
+        a, b = (x.transpose(-1, -2) if turned else x for x, turned in zip(matrices, layer.turned))
+        return a @ b
+
+    return run
+
+
+@factory("Gram")
+def gram(w: Work) -> Run:
+    def run(p: Any, x: Any) -> Any:
+        rows = x.flatten(2)
+        return (rows @ rows.transpose(1, 2) / (rows.shape[1] * rows.shape[2])).unsqueeze(3)
+
+    return run
+
+
 @factory("Local")
 def local(w: Work) -> Run:
     torch, layer = import_torch(), w.layer

@@ -216,6 +216,11 @@ def crelu(w: Work) -> Run:
     return lambda p, x: torch.cat([functional.leaky_relu(x, slope), functional.leaky_relu(-x, slope)], axis)
 
 
+@factory("SpatialProduct")
+def spatial_product(w: Work) -> Run:
+    return lambda p, x, factors: x * factors
+
+
 @factory("Axpy")
 def axpy(w: Work) -> Run:
     axes = len(w.bottom_shapes[1]) - 2

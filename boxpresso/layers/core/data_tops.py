@@ -32,6 +32,8 @@ SPATIAL = {
     "convolutiondepthwise",
     "depthwiseconvolution",
 }
+# Whose second top is a map of labels
+MAPS = {"denseimagedata", "imagesegdata", "imagelabelmapdata", "imagelabeldata", "segdata", "windowsegdata"}
 BOXED = {"multiboxloss", "multiboxssdloss", "detectionevaluate"}  # which read SSD's rows of boxes
 SPATIAL |= {"cudnnconvolution", "cudnnpooling", "cudnnlrn", "cudnnbatchnorm", "deformableconvolution", "roipooling"}
 
@@ -132,7 +134,9 @@ def generic(
         return Top((batch, *image), "image", certain)
     if kind in ("annotateddata", "annotatedrdata", "lanedata"):
         return annotated(param, name, batch, image)
-    if kind in ("denseimagedata", "imagesegdata", "imagelabelmapdata", "segdata", "windowsegdata") or "seg" in name:
+    if kind == "imagelabeldata" and param.image_label_data_param.label_slice.dim:
+        return Top((batch, 1, *map(int, param.image_label_data_param.label_slice.dim)), "class")
+    if kind in MAPS or "seg" in name:
         if kind == "imagesegdata" and index == 2:
             return Top((batch, 1, 1, 2), "sizes")
         divisor = param.dense_image_data_param.label_divide_factor
@@ -238,7 +242,7 @@ MESSAGES = (
     "data_param", "image_data_param", "window_data_param", "memory_data_param", "hdf5_data_param", "video_data_param",
     "dense_image_data_param", "yolo_data_param", "image_gt_data_param", "detection_data_param", "eval_data_param",
     "roi_data_param", "mcwindow_data_param", "multi_image_data_param", "pair_image_data_param", "csv_data_param",
-    "datum_data_param", "multi_label_image_data_param",
+    "datum_data_param", "multi_label_image_data_param", "image_label_data_param",
 )  # fmt: skip
 
 

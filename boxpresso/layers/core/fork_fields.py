@@ -30,6 +30,7 @@ UNREAD: dict[str, tuple[str, ...]] = {
     "annotated_data_param": ("yolo_data_type", "difficult_label_warmup"),
     "augmentation_param": ("write_augmented", "write_mean"),
     "batch_norm_param": ("use_weight_bias", "filler"),
+    "batch_reduction_param": ("pos",),
     "bias_param": EIGHT_BITS,
     "concat_param": EIGHT_BITS,
     "convolution_param": (
@@ -46,10 +47,15 @@ UNREAD: dict[str, tuple[str, ...]] = {
     "detectnet_augmentation_param": ("resize_param", "noise_param", "distort_param", "expand_param", "emit_constraint"),
     "eltwise_param": (*EIGHT_BITS, "axis"),
     "frcnn_output_param": ("save_output_param",),
+    "gan_loss_param": ("dis_lossweight", "gen_lossweight", "simple_genloss", "k_lr", "equilibrium", "nothing"),
     "image_data_param": (
         "short_side", "min_height", "min_width", "task_class_num", "regression", "face_transform", "max_shear_ratio",
         "max_aspect_ratio", "max_rotate_angle", "min_random_scale", "max_random_scale", "max_random_shift", "face_mirror",
         "face_point_num", "balance_class", "balance_by", "label_cut_start", "label_cut_end", "ndim_label",
+    ),
+    "image_label_data_param": (
+        "scale_prob", "size_min", "size_max", "image_dir2", "image_list_path2", "hsv_noise", "random_rotate",
+        "random_gaussian_blur", "num_channels",
     ),
     "inner_product_param": (*EIGHT_BITS, "relu", "negative_slope", "dis_mode", "gen_mode"),
     "input_param": EIGHT_BITS,
@@ -89,6 +95,7 @@ PASSED_OVER: dict[str, tuple[str, ...]] = {
         "face_transform", "max_shear_ratio", "max_aspect_ratio", "max_rotate_angle", "min_random_scale",
         "max_random_scale", "max_random_shift", "balance_class", "balance_by",
     ),
+    "image_label_data_param": ("scale_prob", "size_min", "size_max", "hsv_noise", "random_rotate", "random_gaussian_blur"),
     "transform_param": UNREAD["transform_param"],
 }  # fmt: skip
 # Whose default is not what our layer does, but this is.

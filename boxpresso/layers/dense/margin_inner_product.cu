@@ -1,4 +1,5 @@
 // margin_inner_product.cu: the score of the true class, as if its angle were several times as large.
+#include <cfloat>
 #include "sum.h"
 
 DEVICE int truth_of(Real label, int classes) { return label > -1 && label < classes ? int(label) : -1; }
@@ -81,5 +82,26 @@ KERNEL margin_weight_diffs(int n, const Real* top_diff, const Real* x, const Rea
           sum += top_diff[row * n + c] * (factors[3 * row] * x[row * depth + i] + factors[3 * row + 2] * weights[c * depth + i]);
       diff[c * depth + i] += sum;
     }
+  }
+}
+
+// top: the mean of -log(p[label]). n: 1.
+KERNEL margin_losses(int n, const Real* probability, const Real* label, Real* top, int rows, int classes) {
+  SHARED double part[PARTS];
+  BLOCK_LOOP(b, n) {
+    const double sum = block_sum(part, rows, [=](int row) {
+      const int truth = truth_of(label[row], classes);
+      const Real p = truth < 0 ? Real(1) : probability[row * classes + truth];
+      return -log(double(p < Real(FLT_MIN) ? Real(FLT_MIN) : p));  // a NaN stays one
+    });
+    THREAD_LOOP(t, 1) top[b] = Real(sum / rows);
+  }
+}
+
+KERNEL margin_loss_diffs(int n, const Real* probability, const Real* label, const Real* top_diff, Real* diff, int classes) {
+  BLOCK_LOOP(row, n) {
+    const int truth = truth_of(label[row], classes);
+    const Real by = truth < 0 ? Real(0) : top_diff[0] / n;
+    THREAD_LOOP(c, classes) diff[row * classes + c] = by * (probability[row * classes + c] - Real(c == truth));
   }
 }

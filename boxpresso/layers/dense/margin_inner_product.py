@@ -1,4 +1,4 @@
-"""MarginInnerProduct and LargeMarginInnerProduct: scores of classes, of which the true one is held to a smaller angle."""
+"""MarginInnerProduct and its like: scores of classes, of which the true one is held to a smaller angle."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any, ClassVar
 
 from ...device import Blob, Kernels, blas
 from ...device.functions import power
-from ..core import Layer, Trait
+from ..core import Layer, Trait, softmax
 
 
 class MarginScores(Layer, traits=Trait.WRITES_ALL):
-    """What both layers share."""
+    """What these layers share."""
 
     kernels, products = Kernels("margin_inner_product.cu"), blas.HOST
     sphere: ClassVar[bool]  # whether weights have length 1 and gradients are SphereFace's
@@ -22,13 +22,22 @@ class MarginScores(Layer, traits=Trait.WRITES_ALL):
         """The message that the layer reads."""
         raise NotImplementedError(f"{self} has no fields")
 
+    def degree(self) -> int:
+        """How many times as large the angle of the true class counts."""
+        self.need(self.how.axis == 1, f"takes axis 1 alone, got {self.how.axis}")
+        return int(self.how.type) + 1
+
+    def plain_share(self) -> float:
+        """lambda: how much the plain score counts beside the other, of forward number `pass_number`."""
+        p = self.how
+        return float(max(p.base * power(1 + p.gamma * (p.iteration + self.pass_number), -p.power), p.lambda_min))
+
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.how = p = self.fields()
-        self.margin, self.outputs = p.type + 1, p.num_output
+        self.margin, self.outputs = self.degree(), p.num_output
         self.gemm = partial(blas.gemm, self.device)
         self.updates_parameters = self.sphere
         self.need(self.outputs > 0, "num_output must be at least 1; the prototxt gives none")
-        self.need(p.axis == 1, f"takes axis 1 alone, got {p.axis}")
         self.need(len(bottom[0].shape) > 1, f"bottom 0 must be (N, ...), got {bottom[0].shape}")
         depth = prod(bottom[0].shape[1:])
         self.need(depth > 0, f"the rows of bottom 0 hold no elements, its shape is {bottom[0].shape}")
@@ -48,8 +57,7 @@ class MarginScores(Layer, traits=Trait.WRITES_ALL):
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.pass_number += 1
-        p, x, label, weights = self.how, bottom[0].data, bottom[1].data, self.blobs[0].data
-        share = max(p.base * power(1 + p.gamma * (p.iteration + self.pass_number), -p.power), p.lambda_min)
+        x, label, weights, share = bottom[0].data, bottom[1].data, self.blobs[0].data, self.plain_share()
         if self.sphere:
             self.kernels.margin_unit_rows(self.outputs, weights, self.depth)
         self.gemm(False, True, self.rows, self.outputs, self.depth, 1, x, weights, 0, top[0].data)
@@ -174,3 +182,90 @@ class LargeMarginInnerProduct(
 
     def fields(self) -> Any:
         return self.param.largemargin_inner_product_param
+
+
+class MarginSoftmaxLoss(
+    MarginScores,
+    type="MarginSoftmaxLoss",
+    param="margin_softmax_loss_param",
+    bottoms=2,
+    tops=(0, 1),
+    loss=True,
+    traits=Trait.NONE,
+):
+    """top = the mean of -log(softmax(scores)[label]) of the scores of LargeMarginInnerProduct, QUADRUPLE.
+
+    lambda is `value`. With the policy STEPUP it is multiplied by gamma, with ADDUP gamma is added to it, after each `step`
+    forwards, and it is held between min and max from then on; `iter` forwards count as done before.
+
+    Learned parameter: W (num_output, K).
+
+    Parameters
+    ----------
+    bottom 0
+        (N, ...), rows of K features.
+    bottom 1
+        (N), labels.
+    margin_softmax_loss_param
+        `num_output`: required. `weight_filler` (constant 0). `lambda`: a message of `policy` (CONSTANT), `value` (0), `gamma`
+        (1), `step` (1000), `min` (0), `max` (1), `iter` (0).
+
+    Returns
+    -------
+    top 0
+        A single number.
+
+    Raises
+    ------
+    LayerError
+        No num_output, an empty batch, bottoms without elements, labels that are not one for each row, a step of 0, a
+        gradient of the labels is asked for. A label that is no class counts as a row without a loss.
+
+    Source
+    ------
+    WeitaoVan/L-GM-loss; Liu et al. 2016.
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> text = 'type: "MarginSoftmaxLoss" margin_softmax_loss_param { num_output: 2 }'
+    >>> round(run_layer(text, [[1, 0]], [0], params=[[[1, 0], [0, 1]]]).item(), 4)  # scores 1 and 0
+    0.3133
+    """
+
+    sphere, softmax_kernels = False, softmax.kernels
+
+    def fields(self) -> Any:
+        return self.param.margin_softmax_loss_param
+
+    def degree(self) -> int:
+        return 4
+
+    def plain_share(self) -> float:
+        p = getattr(self.how, "lambda")
+        steps = (p.iter + self.pass_number - 1) // p.step
+        if p.policy == p.CONSTANT or not steps:
+            return float(p.value)
+        value = p.value * power(p.gamma, steps) if p.policy == p.STEPUP else p.value + p.gamma * steps
+        return float(min(max(value, p.min), p.max))
+
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
+        super().setup(bottom, top)
+        self.need(getattr(self.how, "lambda").step > 0, "lambda: step must be 1 or more")
+        self.scores, self.probability = (Blob((), self.dtype, self.device) for _ in range(2))
+
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
+        super().reshape(bottom, [self.scores])
+        self.need(self.rows > 0, f"a loss over an empty batch (shape {bottom[0].shape}) has no value")
+        self.probability.reshape(*self.scores.shape)
+        top[0].reshape()
+
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
+        super().forward(bottom, [self.scores])
+        softmax.forward(self.device, self.scores.data, self.probability.data, self.rows, self.outputs, 1)
+        self.kernels.margin_losses(1, self.probability.data, bottom[1].data, top[0].data, self.rows, self.outputs)
+
+    def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
+        data = self.probability.data, bottom[1].data, top[0].diff, self.scores.diff
+        self.kernels.margin_loss_diffs(self.rows, *data, self.outputs)
+        super().backward([self.scores], propagate_down, bottom)

@@ -13,6 +13,17 @@ KERNEL euclidean_rows(int n, const Real* a, const Real* b, Real* partial, int le
   }
 }
 
+KERNEL weighted_rows(int n, const Real* a, const Real* b, const Real* weight, Real* partial, int length) {
+  GRID_LOOP(row, n) {
+    double sum = 0;
+    for (int i = row * length; i < (row + 1) * length; ++i) {
+      const double d = double(a[i]) - double(b[i]);
+      sum += double(weight[i]) * d * d;
+    }
+    partial[row] = Real(sum);
+  }
+}
+
 KERNEL euclidean_total(int n, const Real* partial, Real* top, int batch, int divisor) {
   GRID_LOOP(i, n) {
     double sum = 0;
@@ -23,6 +34,11 @@ KERNEL euclidean_total(int n, const Real* partial, Real* top, int batch, int div
 
 KERNEL euclidean_backward(int n, const Real* a, const Real* b, const Real* top_diff, Real* bottom_diff, Real scale) {
   GRID_LOOP(i, n) bottom_diff[i] = scale * top_diff[0] * (a[i] - b[i]);
+}
+
+KERNEL weighted_diffs(int n, const Real* a, const Real* b, const Real* weight, const Real* top_diff, Real* bottom_diff,
+                      Real scale) {
+  GRID_LOOP(i, n) bottom_diff[i] = scale * top_diff[0] * weight[i] * (a[i] - b[i]);
 }
 
 KERNEL differences(int n, const Real* a, const Real* b, Real* to) {

@@ -1,4 +1,4 @@
-"""EuclideanLoss and EuclideanLossHeatmap: mean squared distances between two blobs."""
+"""EuclideanLoss, WeightedEuclideanLoss, EuclideanLossHeatmap: mean squared distances between two blobs."""
 
 from __future__ import annotations
 
@@ -72,6 +72,67 @@ class EuclideanLoss(Layer, type="EuclideanLoss", bottoms=2, tops=(0, 1), loss=Tr
                 self.kernels.euclidean_backward(
                     bottom[i].count, bottom[0].data, bottom[1].data, top[0].diff, bottom[i].diff, sign / self.batch
                 )
+
+
+class WeightedEuclideanLoss(EuclideanLoss, type="WeightedEuclideanLoss", bottoms=3, tops=(0, 1), loss=True):
+    """top = sum(w (a - b)^2) / (2 N), N being the first axis.
+
+    a and b get a gradient, w gets none.
+
+    Parameters
+    ----------
+    bottom 0
+        a (N, ...).
+    bottom 1
+        b, with the same first axis and as many elements.
+    bottom 2
+        w, as many weights.
+
+    Returns
+    -------
+    top 0
+        A single number.
+
+    Raises
+    ------
+    LayerError
+        The bottoms differ in their number of elements, a and b in their first axis; an empty batch; a gradient of the weights
+        is asked for.
+
+    Source
+    ------
+    linjieyangsc/densecap, and a pull request to BVLC/caffe. kridgeway/caffe divides the weights of each row by their mean;
+    zobot/caffe takes a matrix for each row.
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> run_layer('type: "WeightedEuclideanLoss"', [[1, 2]], [[3, 4]], [[1, 0.5]]).item()
+    3.0
+    """
+
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
+        super().reshape(bottom[:2], top)
+        self.need(
+            bottom[2].count == bottom[0].count,
+            f"bottom 2 must have a weight for each element of bottom 0, got {bottom[2].shape} and {bottom[0].shape}",
+        )
+
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
+        a, b, weight = (blob.data for blob in bottom)
+        self.kernels.weighted_rows(self.batch, a, b, weight, self.partial, bottom[0].count // self.batch)
+        self.kernels.euclidean_total(1, self.partial, top[0].data, self.batch, self.divisor)
+
+    def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
+        self.need(not propagate_down[2], "weights have no gradient; set propagate_down: false for bottom 2")
+        a, b, weight = (blob.data for blob in bottom)
+        for i, sign in ((0, 1.0), (1, -1.0)):
+            if propagate_down[i]:
+                scale = sign / self.batch
+                self.kernels.weighted_diffs(bottom[i].count, a, b, weight, top[0].diff, bottom[i].diff, scale)
+
+    def allow_force_backward(self, index: int) -> bool:
+        return index < 2
 
 
 class EuclideanLossHeatmap(

@@ -25,3 +25,24 @@ KERNEL reduction_backward(int n, const Real* bottom, const Real* top_diff, Real*
     else THREAD_LOOP(i, length) diff[i] = 2 * g * x[i];
   }
 }
+
+// Of the middle axis of (outer, length, step): parts from begins[k] to begins[k + 1], summed; mean: divided by their lengths.
+KERNEL parts_forward(int n, const Real* bottom, const int* begins, Real* top, int parts, int length, int step, int mean) {
+  GRID_LOOP(i, n) {
+    const int k = i / step % parts, from = begins[k], to = begins[k + 1];
+    const Real* x = bottom + i / step / parts * length * step + i % step;
+    double sum = 0;
+    for (int t = from; t < to; ++t) sum += x[t * step];
+    top[i] = Real(mean ? sum / (to - from) : sum);
+  }
+}
+
+// part_of: of each place of the middle axis.
+KERNEL parts_backward(int n, const Real* top_diff, const int* begins, const int* part_of, Real* bottom_diff, int parts, int length,
+                      int step, int mean) {
+  GRID_LOOP(i, n) {
+    const int k = part_of[i / step % length];
+    const Real diff = top_diff[(i / step / length * parts + k) * step + i % step];
+    bottom_diff[i] = mean ? diff / (begins[k + 1] - begins[k]) : diff;
+  }
+}

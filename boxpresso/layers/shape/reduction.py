@@ -1,9 +1,11 @@
-"""Reduction: the trailing axes summed up."""
+"""Reduction: the trailing axes summed up; BatchReduction: parts of one axis."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
+
+import numpy as np
 
 from ...device import Blob, Kernels
 from ..core import Layer, Trait
@@ -72,3 +74,74 @@ class Reduction(Layer, type="Reduction", param="reduction_param", bottoms=1, top
         if propagate_down[0]:
             data, diff = bottom[0].data, bottom[0].diff
             self.kernels.reduction_backward(self.rows, data, top[0].diff, diff, self.length, *self.how)
+
+
+class BatchReduction(
+    Layer, type="BatchReduction", param="batch_reduction_param", bottoms=1, tops=1, traits=Trait.WRITES_ALL
+):
+    """top = the sums or means of consecutive parts of one axis, of level * level elements for each level.
+
+    A pyramid over time, whose elements lie one after another: the parts of the first level, then those of the second. With one
+    level of 1, which is the default, the part is the whole axis, and the top lacks it.
+
+    Parameters
+    ----------
+    bottom 0
+        Any shape with the axis, which is as long as all parts together.
+    batch_reduction_param
+        `level` (1), which may be repeated: the roots of the parts' lengths. `reduction_param { operation: SUM axis: 0 }`: SUM
+        or MEAN, and the axis.
+
+    Returns
+    -------
+    top 0
+        The shape of the bottom, its axis as long as there are levels; without the axis for one level of 1.
+
+    Raises
+    ------
+    LayerError
+        Another operation; an axis that the bottom lacks, or of another length than the parts together; a level below 1; the
+        mean of no elements; a coeff other than 1; `pos` of a fork.
+
+    Source
+    ------
+    yjxiong/caffe (temporal segment networks) and two others.
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> text = "type: 'BatchReduction' batch_reduction_param { level: 1 level: 2 reduction_param { operation: MEAN axis: 1 } }"
+    >>> run_layer(text, [[8, 1, 2, 3, 4]]).tolist()
+    [[8.0, 2.5]]
+    """
+
+    kernels = Kernels("reduction.cu")
+
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
+        p = self.param.batch_reduction_param
+        name = p.reduction_param.ReductionOp.Name(p.reduction_param.operation)
+        self.need(name in ("SUM", "MEAN"), f"operation must be SUM or MEAN, got {name}")
+        self.need(p.reduction_param.coeff == 1, "reduction_param: its program ignores coeff; remove it")
+        self.levels, self.mean = list(p.level) or [1], int(name == "MEAN")
+        self.need(min(self.levels) > 0, f"levels must be 1 or more, got {self.levels}")
+
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
+        shape = bottom[0].shape
+        self.need(len(shape) > 0, "needs an axis, its bottom is a single number")
+        axis = self.axis(bottom[0], self.param.batch_reduction_param.reduction_param.axis)
+        whole = self.levels == [1]
+        lengths = [shape[axis]] if whole else [level * level for level in self.levels]
+        self.need(sum(lengths) == shape[axis], f"its parts of {lengths} elements do not make up axis {axis} of {shape}")
+        self.need(not self.mean or min(lengths) > 0, f"there is no MEAN of no elements: axis {axis} of {shape}")
+        self.begins = self.device.table(np.cumsum([0, *lengths]))
+        self.part_of = self.device.table(np.repeat(np.arange(len(lengths)), lengths) if shape[axis] else [0])
+        self.sizes = len(lengths), shape[axis], prod(shape[axis + 1 :]), self.mean
+        top[0].reshape(*shape[:axis], *([] if whole else [len(lengths)]), *shape[axis + 1 :])
+
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
+        self.kernels.parts_forward(top[0].count, bottom[0].data, self.begins, top[0].data, *self.sizes)
+
+    def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
+        if propagate_down[0]:
+            tables = self.begins, self.part_of
+            self.kernels.parts_backward(bottom[0].count, top[0].diff, *tables, bottom[0].diff, *self.sizes)

@@ -43,6 +43,12 @@ KNOWN = {  # read elsewhere, or without a meaning here
     "denseblock_param": {"BC_ultra_space_efficient": "only its memory"},
     "detectnet_groundtruth_param": {"coverage_type": "has one value"},
     "gather_param": dict.fromkeys(("axis", "indices"), "the message is refused"),
+    "image_label_data_param": dict.fromkeys(("scale_min", "scale_max"), "of scale_prob, passed over")
+    | dict.fromkeys(("h_noise", "s_noise", "v_noise"), "of hsv_noise, passed over")
+    | dict.fromkeys(("max_rotation_angle", "min_rotation_angle"), "of random_rotate, passed over")
+    | dict.fromkeys(("min_kernel_size", "max_kernel_size", "min_sigma_x", "max_sigma_x", "min_sigma_y", "max_sigma_y",
+                     "blur_probability"), "of random_gaussian_blur, passed over")
+    | {"threads": "numbers do not depend on it", "check_image_files": "each file is checked when it is read"},
     "inner_distance_param": {"bias_filler": "there is no bias, as in its program"},
     "l1_loss_param": {"epsilon": "its program reads it nowhere"},
     "loss_param": {"label_smoothing": "core/normalizer.py refuses it"},

@@ -67,6 +67,8 @@ REAL = {  # bottoms of types to which random numbers say nothing
     "LiftedStructSimilaritySoftmaxLoss": [RNG.standard_normal((3, 2)), [0, 1, 0]],
     "MultiSoftmaxLoss": [RNG.standard_normal((2, 4)), [1, 3]],
     "ContrastiveLoss": [[[0.1, 0.2]], [[0.3, 0.1]], [[1]]],
+    "UniqueLabel": [np.reshape([0, 2, 2, 5, 0, 0], (2, 1, 1, 3))],
+    "MultiLabelAccuracy": [[[1, -2, 3, -4], [2, 1, -1, 5]], [[1, 1, -1, 1], [-1, 1, 1, -1]]],
     "SigmoidCrossEntropyBalanceLoss": [RNG.standard_normal((2, 4)), [[0, 1, 1, 0], [1, 0, 0, 0]]],
 }  # fmt: skip
 REAL["DomainTransformForwardOnly"] = REAL["DomainTransform"]

@@ -26,6 +26,11 @@ LAUNCHES: list[tuple] = [  # for tests/device/test_threaded.py
     (LIFTED, [ROWS, LABELS], [True, False]),
     (MARGIN % (*SPHERE, "QUADRUPLE"), [ROWS, LABELS], [True, False]),
     (MARGIN % (*LARGE, "TRIPLE"), [ROWS, LABELS], [True, False]),
+    (
+        'type: "MarginSoftmaxLoss" margin_softmax_loss_param { num_output: 4 weight_filler { type: "gaussian" } }',
+        [ROWS, LABELS],
+        [True, False],
+    ),
     (ADD, [ROWS, LABELS], [True, False]),
     (DISTANCE % "normalize: true", [ROWS], [True]),
     (DISTANCE % "update_center_only: true", [ROWS, LABELS], [True, False]),
@@ -107,6 +112,38 @@ def test_margins(kind, name, m, device):
 def test_large_margin_gradient(name, device):
     text = f'type: "LargeMarginInnerProduct" largemargin_inner_product_param {{ num_output: 4 type: {name} base: 2 }}'
     check_gradient(Rig(text, [ROWS, LABELS], device=device, dtype=np.float64, params=[CENTERS]))
+
+
+SOFT = 'type: "MarginSoftmaxLoss" margin_softmax_loss_param { num_output: 4 lambda { %s } }'
+
+
+@pytest.mark.parametrize(
+    ("schedule", "shares"),
+    [
+        ("value: 2", [2, 2, 2, 2, 2]),
+        ("policy: STEPUP value: 8 gamma: 0.25 step: 2 min: 1 max: 9", [8, 8, 2, 2, 1]),
+        ("policy: ADDUP value: 0.5 gamma: 3 step: 2 max: 4 iter: 1", [0.5, 3.5, 3.5, 4, 4]),
+    ],
+)
+def test_a_loss_with_a_margin(schedule, shares, device):
+    rig = Rig(SOFT % schedule, [ROWS, LABELS], device=device, dtype=np.float64, params=[CENTERS])
+    scores = ROWS @ CENTERS.T
+    lengths = np.outer(np.linalg.norm(ROWS, axis=1), np.linalg.norm(CENTERS, axis=1))
+    at = np.arange(9), LABELS
+    for share in shares:
+        held = scores.copy()
+        held[at] = ((lengths * psi(np.arccos(scores / lengths), 4))[at] + share * scores[at]) / (1 + share)
+        wanted = (np.log(np.exp(held).sum(1)) - held[at]).mean()
+        np.testing.assert_allclose(rig.forward()[0], wanted, rtol=1e-9)
+
+
+def test_gradients_of_a_loss_with_a_margin(device):
+    check_gradient(Rig(SOFT % "value: 0.5", [ROWS, LABELS], device=device, dtype=np.float64, params=[CENTERS]))
+    without = Rig(SOFT % "", [ROWS, np.full(9, 4)], device=device, params=[CENTERS])  # labels that are no classes
+    assert without.forward()[0] == 0
+    assert not without.backward([np.ones(())], [True, False])[0].any()
+    with pytest.raises(LayerError, match="step must be 1 or more"):
+        Rig(SOFT % "step: 0", [ROWS, LABELS])
 
 
 def test_sphere_gradients_are_those_of_its_program(device):
