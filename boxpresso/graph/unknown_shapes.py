@@ -45,6 +45,7 @@ class UnknownShapes:
             str, tuple[str, bool]
         ] = {}  # blobs -> the top without a shape that is parted into them; the last?
         self.cropped: dict[str, str] = {}  # blobs -> the top without a shape that they are cut out of
+        self.pooled: dict[str, str] = {}  # blobs -> the top without a shape that is pooled to them
         self.computed: set[str] = set()  # blobs with other values than the top that gives them their shape
 
     def fit(self, layer: Layer, bottoms: Sequence[str], blobs: Mapping[str, Blob], changed: Callable[[], None]) -> None:
@@ -91,6 +92,8 @@ class UnknownShapes:
             self.pieces.update((name, (self.origin[bottoms[0]], name == last)) for name in layer.param.top)
         if "crop_param" in layer.messages and self.open(bottoms[0]):
             self.cropped.update((name, self.origin[bottoms[0]]) for name in layer.param.top)
+        if Trait.POOLS in traits and self.open(bottoms[0]):
+            self.pooled[layer.param.top[0]] = self.origin[bottoms[0]]
         if Trait.ELEMENTWISE in traits and len(bottoms) == 1 and bottoms[0] in self.origin:
             self.computed.update(layer.param.top)  # of the same shape, with other values
             self.origin.update((name, self.origin[bottoms[0]]) for name in layer.param.top)
@@ -124,6 +127,8 @@ class UnknownShapes:
                 self.whole(*self.pieces[name], name, layer, rows)
             if top is None and known_rows and name in self.parts:
                 self.part(self.parts[name], blobs[name], wanted)
+            if top is None and known_rows and name in self.pooled and self.pooled[name] not in scores_of:
+                self.unpool(self.pooled[name], name, layer, rows)
             if top is None:
                 own = self.made_of.get(name, set())
                 if own and own == self.made_of.get(bottoms[0]) and all(map(self.resizable, own)):
@@ -170,6 +175,12 @@ class UnknownShapes:
             self.classes[name] = rows[1] if labelled else 2
         role = "class" if name in self.classes else "numbers"
         self.give(name, Top((top.shape[0], 1 if labelled else rows[1], *top.shape[2:]), role, False))
+
+    def unpool(self, name: str, label: str, layer: Layer, rows: tuple[int, ...]) -> None:
+        """Gives a map that no field tells channels and sides with which what a pooling makes of it is as large as `rows`."""
+        self.deepen(name, layer, rows)
+        if len(self.tops[name].shape) == len(self.blobs[label].shape) == len(rows) == 4:
+            self.resize(name, self.blobs[label], rows[2:])
 
     def whole(self, name: str, last: bool, piece: str, layer: Layer, rows: tuple[int, ...]) -> None:
         """Gives a top that no field tells, and that is parted along axis 1, as many rows and places as what a piece of it is
@@ -379,7 +390,7 @@ class UnknownShapes:
         if not agrees:
             self.blobs[name].reshape(*before)
             self.changed()
-        self.tops[name] = Top(shape if agrees else before, "image", False)
+        self.tops[name] = Top(shape if agrees else before, self.tops[name].role, False)
         return agrees
 
 

@@ -26,6 +26,7 @@ SCRATCH/HALF.json has the rows.
 from __future__ import annotations
 
 import argparse
+import gc
 import hashlib
 import json
 import os
@@ -328,6 +329,7 @@ def apart(path: Path, files: Path) -> Iterator[tuple[str, str, str]]:
             tell(*phases)
             for phase in phases:
                 tell(phase, *build(path, phase, net, files))
+                gc.collect()  # a net that stopped, whose layers and errors name each other
         os._exit(0)
     os.close(writer)
     with os.fdopen(reader) as lines:

@@ -143,8 +143,8 @@ def generic(
         return Top((batch, 1, *(side // divisor for side in image[1:])), "class", certain)
     if named is not None:
         return named
-    if readers & SPATIAL and "label" not in name:
-        return Top((batch, *image), "image", False)
+    if readers & SPATIAL:  # of labels a map, which a loss that it comes to gives sides and channels
+        return Top((batch, 1, *image[1:]), "class", False) if "label" in name else Top((batch, *image), "image", False)
     labels = max(
         param.image_data_param.ndim_label, param.data_param.task_class_num, param.multi_image_data_param.class_num,
         param.image_data_param.task_class_num, param.video_data_param.num_of_labels,

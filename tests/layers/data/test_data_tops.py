@@ -737,6 +737,21 @@ def test_labels_that_are_computed_have_the_shape_of_what_they_are_compared_with(
     assert net.blobs["label"].count == 12
 
 
+@pytest.mark.parametrize(
+    ("loss", "maps", "shape"),
+    [("SigmoidCrossEntropyLoss", 2, (3, 2, 80, 80)), ("EuclideanLoss", 1, (3, 1, 80, 80)), ("SoftmaxWithLoss", 4, (3, 1, 80, 80))],
+)  # fmt: skip
+def test_labels_that_are_pooled_are_as_large_as_what_they_are_compared_with(loss, maps, shape):
+    text = f"""layer {{ name: "d" type: "HDF5Data" top: "data" top: "label_2" hdf5_data_param {{ batch_size: 3 }} }}
+        layer {{ name: "i" type: "InnerProduct" bottom: "data" top: "i" inner_product_param {{ num_output: {1600 * maps} }} }}
+        layer {{ name: "r" type: "Reshape" bottom: "i" top: "r" reshape_param {{ shape {{ dim: [0, {maps}, 40, 40] }} }} }}
+        layer {{ name: "p" type: "Pooling" bottom: "label_2" top: "p" pooling_param {{ kernel_size: 2 stride: 2 }} }}
+        layer {{ name: "l" type: "{loss}" bottom: "r" bottom: "p" top: "l" }}"""
+    net = Net(parse_net(text), data="shapes", device="cpu")
+    assert net.blobs["label_2"].shape == shape
+    assert np.isfinite(net.forward()["l"])
+
+
 def test_the_loss_of_ssd_under_another_name():
     assert layer_class("MultiBoxSSDLoss", "loss") is layer_class("MultiBoxLoss", "loss")
     data = parse_net('layer { name: "d" type: "ccpdData" top: "data" top: "label" }').layer[0]
