@@ -84,6 +84,26 @@ def test_batches_of_mixed_pictures_are_the_same_again(tmp_path):
         assert (one != unmixed).any()
 
 
+def test_batches_are_the_same_where_decoded_pictures_stay(tmp_path, monkeypatch):
+    """Over three rounds, through all that changes a picture: what stays is not written to."""
+    records = [make_annotated(make_datum(encode(picture(i), "PNG")), boxes_of(i)).SerializeToString() for i in range(6)]
+    write_records(tmp_path / "db", [(str(i), record) for i, record in enumerate(records)])
+    more = MIXED.replace(
+        "transform_param {",
+        "transform_param { mirror: true expand_param { prob: 0.5 max_expand_ratio: 2 } distort_param { brightness_prob: 0.5 "
+        "brightness_delta: 32 hue_prob: 0.5 hue_delta: 18 random_order_prob: 0.5 } noise_param { prob: 0.5 inverse: true }",
+    )
+    rigs = []
+    for megabytes in "0", "":
+        monkeypatch.setenv("BOXPRESSO_DECODED", megabytes)
+        rigs.append(annotated(tmp_path / "db", 6, more, seed=1))
+        rigs[-1].layer.workers = 0
+    for _ in range(3):
+        (one, rows), (same, same_rows) = (rig.forward() for rig in rigs)
+        np.testing.assert_array_equal(one, same)
+        np.testing.assert_array_equal(rows, same_rows)
+
+
 def test_a_broken_record_is_in_no_mosaic(tmp_path):
     """The next one takes its place; where broken records are refused, it is so in its own turn."""
     records = [make_annotated(make_datum(picture(i)), boxes_of(i)).SerializeToString() for i in range(3)]
