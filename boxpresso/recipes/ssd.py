@@ -67,18 +67,24 @@ RESNET_300 = [
     Head("conv8_2", 240, 285, (2, 3)),
     Head("conv9_2", 285, 300, (2, 3)),
 ]
-SMALL_SIDE, SMALL_STEP = 128, 8  # of the input, and between the places of conv6
+SMALL_SIDE, SMALL_STEP = 128, 8  # of the input, and between the places of its first map
 SMALL_128 = [
-    Head("conv6", 18, 34, (2,)),
-    Head("conv8", 34, 60, (2,)),
-    Head("conv10", 60, 90, (2,)),
-    Head("conv12", 90, 122, (2,)),
+    Head("conv5", 18, 34, (2,)),
+    Head("conv6", 34, 60, (2,)),
+    Head("conv7", 60, 90, (2,)),
+    Head("conv8", 90, 122, (2,)),
 ]
 # Maps of 16, 8, 8 and 4 places a side: objects of half the picture and more lie between the places of a map of 2.
-SMALL_TRUNK = (
+SMALL_TRUNK: tuple[tuple[str, int, int], ...] = (
+    ("conv1", 16, 2), ("conv2", 24, 2), ("conv3", 32, 1), ("conv4", 48, 2), ("conv5", 48, 1), ("conv6", 80, 2),
+    ("conv7", 80, 1), ("conv8", 96, 2),
+)  # fmt: skip
+# Of larger inputs, which the last of eight do not see as a whole. They take longer to learn.
+DEEP_TRUNK: tuple[tuple[str, int, int], ...] = (
     ("conv1", 16, 2), ("conv2", 24, 2), ("conv3", 32, 1), ("conv4", 48, 2), ("conv5", 48, 1), ("conv6", 48, 1),
     ("conv7", 80, 2), ("conv8", 80, 1), ("conv9", 80, 1), ("conv10", 80, 1), ("conv11", 96, 2), ("conv12", 96, 1),
 )  # fmt: skip
+DEEP_HEADS = ("conv6", "conv8", "conv10", "conv12")
 
 
 @dataclass(frozen=True)
@@ -226,7 +232,9 @@ def resnet(kind: str, size: int = 300, width: float = 1.0, task: Task = VOC) -> 
 
 
 def small(kind: str, size: int = SMALL_SIDE, width: float = 1.0, task: Task = VOC) -> NetSpec:
-    """SSD over twelve convolutions with BatchNorm, which learns from scratch. Parameters as for `vgg`.
+    """SSD over eight convolutions with BatchNorm, twelve for inputs above 128 pixels, which learns from scratch.
+
+    Parameters as for `vgg`.
 
     Its input is 0 to 255 as it is; the first layer brings it to -1 to 1.
 
@@ -239,9 +247,13 @@ def small(kind: str, size: int = SMALL_SIDE, width: float = 1.0, task: Task = VO
     data(w, size, {}, task)
     w.n.centred = L.Power(w.n.data, scale=1 / 128, shift=-1)
     top = w.n.centred
-    for name, channels, stride in SMALL_TRUNK:
+    trunk, heads = SMALL_TRUNK, scaled(SMALL_128, size / SMALL_SIDE)
+    if size > SMALL_SIDE:
+        trunk = DEEP_TRUNK
+        heads = [head._replace(feature=name) for head, name in zip(heads, DEEP_HEADS)]
+    for name, channels, stride in trunk:
         top = normed(w, name, top, w.wide(channels), 3, stride=stride)
-    first, *others = scaled(SMALL_128, size / SMALL_SIDE)
+    first, *others = heads
     further = tuple((round(low * size, 2), round(high * size, 2)) for low, high in task.smaller)
     return finish(w, [first._replace(further=further), *others], task)
 

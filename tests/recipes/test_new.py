@@ -512,15 +512,26 @@ def test_why_an_object_overlaps_no_prior(box, reason):
     assert reasons(np.array([box]), priors) == {reason: 1}
 
 
+@pytest.mark.parametrize(
+    ("size", "count", "maps"), [(64, 8, (8, 4, 4, 2)), (128, 8, (16, 8, 8, 4)), (160, 12, (20, 10, 10, 5))]
+)
+def test_larger_inputs_of_the_small_net_get_more_convolutions(size, count, maps):
+    net = Net(ssd.small("deploy", size).to_proto(), device="cpu")
+    names = [layer.name for layer in net.param.layer]
+    assert [name for name in names if re.fullmatch(r"conv\d+", name)] == [f"conv{i}" for i in range(1, count + 1)]
+    heads = [name.removesuffix("_mbox_loc") for name in names if name.endswith("_mbox_loc") and name != "mbox_loc"]
+    assert tuple(net.blobs[head].shape[2] for head in heads) == maps
+
+
 def test_smaller_objects_get_smaller_priors(voc, capsys):
     def sizes() -> list[tuple[float, float]]:
         status, out, _ = new(capsys, "--backbone", "small", "--data", "own", "--out", "m", "--force")
         assert status == 0
         shares.append(float(re.search(r"priors: ([\d.]+)% of the objects", out)[1]))
         net = read_net("m/train.prototxt")
-        (first,) = (layer for layer in net.layer if layer.name == "conv6_mbox_priorbox")
+        (first,) = (layer for layer in net.layer if layer.name == "conv5_mbox_priorbox")
         values = {layer.name: layer.convolution_param.num_output for layer in net.layer}
-        assert values["conv6_mbox_loc"] == 4 * 4 * len(first.prior_box_param.min_size)
+        assert values["conv5_mbox_loc"] == 4 * 4 * len(first.prior_box_param.min_size)
         return list(zip(first.prior_box_param.min_size, first.prior_box_param.max_size))
 
     shares: list[float] = []
