@@ -273,8 +273,8 @@ def test_an_interrupt_ends_a_forward(tmp_path):
         net = Net(parse_net(sys.argv[1]), device="cpu")
         net.forward()
         signal.signal(signal.SIGINT, signal.default_int_handler)  # whatever this process inherited
-        print("ready", flush=True)
         try:
+            print("ready", flush=True)
             while True: net.forward()
         except KeyboardInterrupt:
             print("interrupted", np.isfinite(net.forward()["s"]).all())
