@@ -26,7 +26,7 @@ WARM, TIMED = 3, 10  # iterations before the measured ones, and of these, at lea
 MEASURED, LONGEST = (
     0.01,
     20,
-)  # of the minutes, and seconds, that both go on for: the first rounds over the pictures cost more
+)  # of the minutes, and seconds: how long both last, for the first rounds cost more than others
 SIDES = (128, 160, 192)  # of the input: the larger ones see more of a picture, and take longer to learn
 ROUNDS = 500  # over the pictures to learn from, that minutes must hold for a larger input, and for mosaics
 MOSAIC = 0.5  # of the pictures, where they come so often
@@ -120,7 +120,7 @@ def sized(
     wish, pictures = project.made.wish, project.made.pictures["train"]
     assert project.made.plan is not None
     batch = project.made.plan.batch * project.made.plan.iter_size
-    seconds = 60 * minutes * SHARE / measured(project.solver, device, clock, min(60 * minutes * MEASURED, LONGEST))[0]
+    seconds = 60 * minutes * SHARE / measured(project.solver, device, clock, measuring_time(minutes))[0]
     rounds = {side: seconds * (project.made.size / side) ** 2 * batch / pictures for side in SIDES}
     fitting = [side for side in SIDES if rounds[side] >= ROUNDS]
     if not fitting:
@@ -142,7 +142,7 @@ def fit(
     usual, pictures = usual_plan(project)
     if usual is None:
         raise BoxpressoError(f"{project.solver} has its own schedule")
-    round_time, test_time = measured(project.solver, device, clock, min(60 * minutes * MEASURED, LONGEST))
+    round_time, test_time = measured(project.solver, device, clock, measuring_time(minutes))
     plan = usual
     for _ in range(3):  # the number of tests follows from that of iterations
         tests = -(-plan.iterations // plan.test_interval)
@@ -168,6 +168,15 @@ def usual_plan(project: Project) -> tuple[schedule.Schedule | None, tuple[int, i
     text = texts.solver_text(project.folder.as_posix(), BACKBONE, plan, (train, test), SEED, False)
     same = project.solver.read_text("utf-8", "replace") == text
     return plan if same else None, (train, test)
+
+
+def measuring_time(minutes: float) -> float:
+    """Seconds for which iterations are measured, of a training of so many minutes.
+
+    >>> measuring_time(10), measuring_time(60)
+    (6.0, 20)
+    """
+    return min(60 * minutes * MEASURED, LONGEST)
 
 
 def measured(path: Path, device: str | None, clock: Clock = time.perf_counter, least: float = 0) -> tuple[float, float]:

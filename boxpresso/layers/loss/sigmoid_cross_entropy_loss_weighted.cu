@@ -12,10 +12,11 @@ KERNEL weighted_terms(int n, const Real* x, const Real* target, const Real* weig
         });
 }
 
-KERNEL weighted_backward(int n, const Real* x, const Real* target, const Real* weight, const Real* top_diff, Real* bottom_diff,
-                         Real scale) {
+// result: what the sum of all terms was divided by.
+KERNEL weighted_backward(int n, const Real* x, const Real* target, const Real* weight, const Real* top_diff, const Real* result,
+                         Real* bottom_diff) {
   GRID_LOOP(i, n)  // where the weight is 0, not even NaN matters
-    bottom_diff[i] = weight[i] != 0 ? scale * top_diff[0] * weight[i] * (1 / (1 + exp(-x[i])) - target[i]) : Real(0);
+    bottom_diff[i] = weight[i] != 0 ? top_diff[0] / result[0] * weight[i] * (1 / (1 + exp(-x[i])) - target[i]) : Real(0);
 }
 
 // The weight of a target of 1 is the share of those of 0 in its example, and the other way round; of any other target 0.
@@ -49,10 +50,4 @@ KERNEL kind_weights(int n, const Real* target, const Real* share, const Real* nu
     const double by = halves ? (own > 0 ? 0.5 / own : 1) : 1 - own;
     weight[i] = is_ignored(target[i], has_ignored, ignored) ? Real(0) : Real(by);
   }
-}
-
-KERNEL weighted_diffs(int n, const Real* x, const Real* target, const Real* weight, const Real* top_diff, const Real* result,
-                      Real* bottom_diff) {
-  GRID_LOOP(i, n)
-    bottom_diff[i] = weight[i] != 0 ? top_diff[0] / result[0] * weight[i] * (1 / (1 + exp(-x[i])) - target[i]) : Real(0);
 }

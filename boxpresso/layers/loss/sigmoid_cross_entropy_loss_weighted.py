@@ -68,7 +68,7 @@ class SigmoidCrossEntropyLossWeighted(Layer, type="SigmoidCrossEntropyLossWeight
         )
         if propagate_down[0]:
             x, target, weight = (blob.data for blob in bottom)
-            args = x, target, weight, top[0].diff, bottom[0].diff, 1 / self.batch
+            args = x, target, weight, top[0].diff, self.sum.result, bottom[0].diff
             self.kernels.weighted_backward(bottom[0].count, *args)
 
     def allow_force_backward(self, index: int) -> bool:
@@ -137,7 +137,7 @@ class SigmoidCrossEntropyBalanceLoss(
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         self.need(not propagate_down[1], "targets have no gradient; set propagate_down: false for them")
         if propagate_down[0]:
-            args = bottom[0].data, bottom[1].data, self.weights, top[0].diff, bottom[0].diff, 1 / self.batch
+            args = bottom[0].data, bottom[1].data, self.weights, top[0].diff, self.sum.result, bottom[0].diff
             self.kernels.weighted_backward(bottom[0].count, *args)
 
     def allow_force_backward(self, index: int) -> bool:
@@ -248,7 +248,7 @@ class WeightedSigmoidCrossEntropyLoss(
         if propagate_down[0]:
             weight = bottom[2].data if len(bottom) > 2 else self.weights
             args = bottom[0].data, bottom[1].data, weight, top[0].diff, self.sum.result, bottom[0].diff
-            self.kernels.weighted_diffs(bottom[0].count, *args)
+            self.kernels.weighted_backward(bottom[0].count, *args)
 
     def allow_force_backward(self, index: int) -> bool:
         return index == 0
