@@ -23,10 +23,8 @@ SEED = 1  # of the split and of training
 SHARE = 0.9  # of the minutes, for iterations and tests; the rest is for compiling, snapshots and the report
 READ = (*PICTURES, ".xml", ".json", ".csv", ".txt", ".names", ".yaml", ".yml")  # what a folder's pictures are read from
 WARM, TIMED = 3, 10  # iterations before the measured ones, and of these, at least
-MEASURED, LONGEST = (
-    0.01,
-    20,
-)  # of the minutes, and seconds: how long both last, for the first rounds cost more than others
+MEASURED = 0.01  # of the minutes: how long both last, for the first rounds over the pictures cost more than others
+LONGEST = 20  # seconds of it
 SIDES = (128, 160, 192)  # of the input: the larger ones see more of a picture, and take longer to learn
 ROUNDS = 500  # over the pictures to learn from, that minutes must hold for a larger input, and for mosaics
 MOSAIC = 0.5  # of the pictures, where they come so often
