@@ -219,6 +219,8 @@ CASES: list[Case] = [
     Case("FlowWarp", "", "n c h w, n 2 h w", down=(0, 1)), Case("ChannelNorm"),
     Case("DataAugmentation", "augmentation_param { crop_width: 3 crop_height: 2 recompute_mean: 2 }", down=None,
          refused={"hw": "cannot cut 2 x 3 pixels out of"}),
+    Case("DataRandTransform", "", down=None),
+    Case("DataRandTransform", "apply_normalization: true apply_mirroring: true apply_rot: true rot_max: 20 apply_blur: true blur_size: 3", down=None),
     Case("Downsample", "downsample_param { top_height: 3 top_width: 4 }", down=None, refused={"hw": "cannot make 3 x 4 pixels"}),
     Case("Mean", "mean_param { value: 2 value: 1 input_scale: 3 }"),
     Case("ResizeNearestNeighbor", 'resize_nearest_neighbor_param { output_height: 3 output_width: 4 data_format: "NCHW" }',

@@ -280,6 +280,7 @@ def test_blobs_of_a_layer(server):
 
 
 def test_a_blob_that_cannot_be_shown(server):
+    assert post(server, png(cells())).status_code == 200
     refused(get(server, "api/blobs/feture"), 404, "no blob 'feture'; did you mean 'feature'")
     refused(get(server, "api/blobs/feature", net=1), 404, "no net 1")
     refused(get(server, "api/blobs/feature", page=1), 404, "no page 1; there are 1")

@@ -11,6 +11,8 @@ import numpy as np
 from ...device import AnyArray, Blob, Kernels, blas
 from ..core import Layer, Trait
 
+MOST = 2**24  # pairs of channels, and bins: those of two layers of 4096 channels
+
 
 def numbers_of_c(seed: int) -> Iterator[int]:
     """What rand() of the C library of GNU gives after srand(seed): an additive feedback generator of 31 numbers.
@@ -57,8 +59,8 @@ class CompactBilinear(
     Raises
     ------
     LayerError
-        No num_output; bottoms that are not of four axes, or that differ in another than the channels; too many pairs of
-        channels.
+        No num_output, or one above 2^24; bottoms that are not of four axes, or that differ in another than the channels;
+        more than 2^24 pairs of channels.
 
     Source
     ------
@@ -78,7 +80,10 @@ class CompactBilinear(
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.compact_bilinear_param
-        self.need(p.num_output > 0, "compact_bilinear_param: num_output must be given and at least 1")
+        self.need(
+            0 < p.num_output <= MOST,
+            f"compact_bilinear_param: num_output must be given, from 1 to {MOST}, got {p.num_output}",
+        )
         self.gemm, self.bins, self.summed = partial(blas.gemm, self.device), p.num_output, bool(p.sum_pool)
         self.channels = 0, 0
 
@@ -87,7 +92,7 @@ class CompactBilinear(
         self.need(a[0] == b[0] and a[2:] == b[2:], f"its bottoms may differ in their channels alone, got {a} and {b}")
         self.images, self.size = a[0], prod(a[2:])
         pairs = a[1] * b[1]
-        self.need(pairs < 2**26, f"{a[1]} and {b[1]} channels make {pairs} pairs; at most {2**26} are allowed")
+        self.need(pairs <= MOST, f"{a[1]} and {b[1]} channels make {pairs} pairs; at most {MOST} are allowed")
         if self.channels != (a[1], b[1]):
             self.channels = a[1], b[1]
             self.draw()

@@ -137,6 +137,7 @@ def test_a_net_of_two_maps_that_are_one():
         ('type: "Gram"', [[1, 2]], r"must be \(N, C"),
         ('type: "SpatialProduct"', [X, Y], "a factor for each place"),
         ('type: "CompactBilinear"', [X, Y], "num_output must be given"),
+        (SKETCH % (2**24 + 1), [X, Y], "from 1 to 16777216, got 16777217"),
         (SKETCH % 8, [X, Y[:1]], "may differ in their channels alone"),
     ],
 )
