@@ -12,7 +12,7 @@ from ...proto.limits import LIMITS
 from ..core import Layer, Trait
 from ..core.registry import make_layer
 from .columns import DEVICE
-from .convolution_base import HOST
+from .convolution_host import HOST
 
 PEEPHOLES = ("peephole_input", "peephole_forget", "peephole_output")
 SHARED = ("kernel_size", "pad", "dilation", "stride")
