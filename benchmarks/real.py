@@ -70,10 +70,12 @@ def scores(detections: list[Any], scenes: list[Scene]) -> tuple[float, float, fl
 def boxpresso(data: Path, seconds: float) -> list[list[Any]]:
     """The rows of `boxpresso train FOLDER`: its best weights and its last."""
 
-    def plan(wish: project.Wish, made: project.Made) -> SolverParameter:
-        project = training.sized(training.Project(wish.out, data, made), seconds / 60, "cpu", time.process_time)
-        training.fit(project, seconds / 60, "cpu", time.process_time)
-        return read_solver(wish.out / "solver.prototxt")
+    def plan(wish: project.Wish, made: project.Made) -> tuple[SolverParameter, str | None]:
+        made_of, minutes, clock = training.Project(wish.out, data, made), seconds / 60, time.process_time
+        precision, _ = training.faster(made_of.solver, "cpu", clock)
+        made_of = training.sized(made_of, minutes, "cpu", clock, precision=precision)
+        training.fit(made_of, minutes, "cpu", clock, precision)
+        return read_solver(wish.out / "solver.prototxt"), precision
 
     return solved(data, "boxpresso small", plan, backbone=training.BACKBONE)
 
@@ -81,7 +83,7 @@ def boxpresso(data: Path, seconds: float) -> list[list[Any]]:
 def caffe(data: Path, seconds: float) -> list[list[Any]]:
     """The rows of MobileNet-SSD by Caffe's settings."""
 
-    def plan(wish: project.Wish, made: project.Made) -> SolverParameter:
+    def plan(wish: project.Wish, made: project.Made) -> tuple[SolverParameter, str | None]:
         path = wish.out / "solver.prototxt"
         iteration, test = training.measured(path, "cpu", time.process_time)
         count = max(int((seconds - test) / iteration), 1)
@@ -92,22 +94,31 @@ def caffe(data: Path, seconds: float) -> list[list[Any]]:
         param.base_lr, param.momentum, param.weight_decay = 1e-3, 0.9, 5e-4
         param.max_iter = param.test_interval = param.snapshot = count
         param.stepvalue.extend([2 * count // 3, 5 * count // 6])
-        return param
+        return param, None
 
     return solved(data, "MobileNet-SSD, Caffe's", plan, backbone="mobilenet", size=300, batch=24)
 
 
 def solved(
-    data: Path, name: str, plan: Callable[[project.Wish, project.Made], SolverParameter], **wishes: Any
+    data: Path,
+    name: str,
+    plan: Callable[[project.Wish, project.Made], tuple[SolverParameter, str | None]],
+    **wishes: Any,
 ) -> list[list[Any]]:
-    """The rows of a project that is made by `wishes` and solved by the solver that `plan` gives."""
+    """The rows of a project that is made by `wishes` and solved by the solver, and in the precision, that `plan` gives."""
     train, test, _, share = scenes_of(data)
     back = os.getcwd()
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)  # names in the solver prototxt start there
         wish = project.Wish(data, Path(data.name), share=share, **wishes)
-        param = plan(wish, project.create(wish))
-        solver = Solver(param, device="cpu", log=lambda line: print(data.name, line, file=sys.stderr), keep_best=True)
+        param, precision = plan(wish, project.create(wish))
+        solver = Solver(
+            param,
+            device="cpu",
+            log=lambda line: print(data.name, line, file=sys.stderr),
+            keep_best=True,
+            precision=precision,
+        )
         start = time.process_time()
         solver.solve()
         spent = time.process_time() - start
@@ -116,7 +127,7 @@ def solved(
             net = Net(wish.out / "deploy.prototxt", f"{param.snapshot_prefix}_{end}.caffemodel", device="cpu")
             detections, skipped = find(net, test)
             assert not skipped
-            row = f"{name}, {end.partition('_')[0].replace('iter', 'last')}"
+            row = f"{name}{' in bf16' * bool(precision)}, {end.partition('_')[0].replace('iter', 'last')}"
             rows.append([row, len(train), len(test), solver.iter, spent, *scores(detections, test)])
         os.chdir(back)
     return rows

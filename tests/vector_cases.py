@@ -123,6 +123,29 @@ def interpolations(rng: np.random.Generator) -> None:
             close(rig.forward()[0], resized(data, out), rtol=0, atol=near)
 
 
+def learning(rng: np.random.Generator) -> None:
+    """In training: a convolution, its gradients and those of a Deconvolution, of numbers that bfloat16 holds exactly."""
+    for type, images, fields in (
+        ("Convolution", 2, "num_output: 50 kernel_size: 3 pad: 1"),
+        ("Convolution", 1, "num_output: 21 kernel_size: 3 stride: 2"),
+        ("Deconvolution", 1, "num_output: 12 kernel_size: 2 stride: 2"),
+    ):
+        text = f'type: "{type}" convolution_param {{ {fields} }}'
+        x = rng.integers(-8, 9, (images, 37, 9, 11))
+        rigs = [Rig(text, [x], dtype=dtype) for dtype in (np.float32, np.float64)]
+        rigs[0].layer.round_products()
+        values = [rng.integers(-8, 9, blob.shape) for blob in rigs[0].layer.blobs]
+        diff = rng.integers(-8, 9, rigs[0].top[0].shape)
+        seen = []
+        for rig in rigs:
+            for blob, value in zip(rig.layer.blobs, values):
+                blob.data[...] = value
+            tops, downs = rig.forward(), rig.backward([diff])
+            seen.append([*tops, *downs, *(np.array(blob.diff) for blob in rig.layer.blobs)])
+        for ours, exact in zip(*seen):  # sums of whole numbers
+            assert np.array_equal(ours, exact)
+
+
 def bf16(rng: np.random.Generator) -> None:
     """precision="bf16": of numbers that bfloat16 holds exactly the sums, which it does not, are those of float32; and a net's are near."""
     text = 'layer { name: "x" type: "Input" top: "x" input_param { shape { dim: 1 dim: 999 dim: 3 dim: 3 } } }\n'
@@ -140,6 +163,7 @@ def bf16(rng: np.random.Generator) -> None:
         net.params[name][0].data[...] = weights
     exact = convolved(convolved(convolved(x, a)[:, :, ::2, ::2], b, 1, groups=24), c)
     np.testing.assert_array_equal(net.forward(x=x)["c"], exact)
+    learning(rng)
     plans(rng, "bf16", 2e-2)
 
 

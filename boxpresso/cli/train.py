@@ -74,6 +74,11 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--best", action=BooleanOptionalAction, default=True, help=text)
     text = "end after N tests without a better one, with a snapshot"
     add("--patience", metavar="N", type=arguments.positive, help=text)
+    text = (
+        "bf16: factors of convolutions and of their gradients in bfloat16, on CPUs that multiply it (default: float32; "
+    )
+    text += "for a FOLDER the faster of both)"
+    add("--precision", choices=("float32", "bf16"), help=text)
     text = "train some iterations at growing rates, suggest one, and write nothing but a picture beside SOLVER"
     add("--find-lr", action="store_true", help=text)
     add("--allow-nan", action="store_true", help="go on when the loss is no longer a number")
@@ -128,7 +133,8 @@ def run(args: Namespace) -> int:
         project = None
         if args.folder:  # one rank writes its project, or finds it
             project = prepared(args) if ranks.rank == 0 else None
-            args.solver, args.log, args.resume = ranks.common((args.solver, args.log, args.resume))
+            chosen = args.solver, args.log, args.resume, args.precision
+            args.solver, args.log, args.resume, args.precision = ranks.common(chosen)
             resume = args.snapshot or args.resume
         if args.find_lr:
             return find_lr(args)
@@ -140,7 +146,7 @@ def run(args: Namespace) -> int:
                 args.solver, weights=weights, device=args.device, deterministic=args.deterministic,
                 reproducible=args.reproducible, python_layers=args.python_layers, ranks=ranks, allow_nan=args.allow_nan,
                 write_below=args.write_below or None, memory_limit=args.memory_limit, keep_best=args.best,
-                patience=args.patience,
+                patience=args.patience, precision=args.precision,
             )  # fmt: skip
         sinks = [TensorBoard(args.tensorboard)] if args.tensorboard and ranks.rank == 0 else []
         watch = Watch(solver, args.log, again=bool(resume), sinks=sinks)
@@ -171,7 +177,7 @@ def find_lr(args: Namespace) -> int:
     rate_range = find_rate(
         args.solver, tell=progress("train: rates"), weights=weight_files(args.weights) if args.weights else (),
         device=args.device, deterministic=args.deterministic, reproducible=args.reproducible,
-        python_layers=args.python_layers, memory_limit=args.memory_limit,
+        python_layers=args.python_layers, memory_limit=args.memory_limit, precision=args.precision,
     )  # fmt: skip
     print(*table(("rate", "loss", "smoothed"), rate_range.rows(), ">>>"), "", sep="\n")
     print(f"suggested base_lr: {rate_range.rate:.2g} (the solver has {rate_range.own:g})")
@@ -182,7 +188,7 @@ def find_lr(args: Namespace) -> int:
 
 def prepared(args: Namespace) -> Project:
     """Finds or writes the project of FOLDER, says so, and makes it what is trained."""
-    from ..recipes.training import fit, project_of, sized, usual_plan
+    from ..recipes.training import faster, fit, project_of, sized, usual_plan
     from .new import describe, warn_of
     from .output import progress as progress_of
     from .output import warn
@@ -197,8 +203,11 @@ def prepared(args: Namespace) -> Project:
         shown.setdefault(step, progress_of(f"new: {step}"))(done, all)
 
     project = project_of(Path(args.folder), tell)
+    share = 1.0  # of an iteration's time, with bfloat16
+    if args.precision is None and not args.reproducible:
+        args.precision, share = faster(project.solver, args.device)
     if args.minutes:
-        project = sized(project, args.minutes, args.device, tell=tell)
+        project = sized(project, args.minutes, args.device, tell=tell, precision=args.precision)
     if project.made is not None:
         warn_of(project.made)
         print("\n".join(describe(project.made)[:-3]), flush=True)
@@ -215,11 +224,18 @@ def prepared(args: Namespace) -> Project:
     if args.minutes and (project.begun or usual_plan(project)[0] is None):
         warn(f"--minutes is for the first training of a folder: {project.solver} has its own schedule")
     elif args.minutes:
-        plan = fit(project, args.minutes, args.device)
+        plan = fit(project, args.minutes, args.device, precision=args.precision)
         mosaic = project.made.wish.augmentation.get("mosaic", 0) if project.made else 0
         more = f"; {mosaic:.0%} of the pictures are mosaics of four" if mosaic else ""
         words = f"{args.minutes:g} minutes: {plan.iterations} iterations, a test every {plan.test_interval}{more}"
         print(words, flush=True)
+    if share < 1:
+        print(
+            f"convolutions in bfloat16: an iteration takes {share:.0%} of its time in float32"
+            if args.precision
+            else f"convolutions in float32: bfloat16 would take {share:.0%} of the time",
+            flush=True,
+        )
     args.solver, args.log = str(project.solver), args.log or str(project.folder / "train.log")
     args.resume = args.resume or (None if args.snapshot else "auto")
     return project

@@ -37,6 +37,17 @@ DEVICE void copy(const Real* from, Real* to, int n) {
   }
 }
 
+// The same of other types.
+template <class T>
+DEVICE void copy(const T* from, T* to, int n) {
+  constexpr int MANY = VECTOR_BYTES / sizeof(T);
+  int i = 0;
+  for (; i + MANY <= n; i += MANY) std::memcpy(to + i, from + i, VECTOR_BYTES);
+  if (i == 0)
+    for (; i < n; ++i) to[i] = from[i];
+  else if (i < n) std::memcpy(to + n - MANY, from + n - MANY, VECTOR_BYTES);
+}
+
 // A matrix by strides: element (i, k) is at[i * row + k * step].
 struct Left {
   const Real* at;

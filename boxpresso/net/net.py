@@ -96,7 +96,9 @@ class Net(Batched):
         the CPU, and all others in float32. "int8" is an error for weights without scales and where 8 bits cannot run; "float32"
         leaves scales alone. "bf16" keeps maps between the layers of such a plan in bfloat16, of 8 significant bits, rounds the
         weights of convolutions and inner products to it, and sums in float32; the CPU must have AVX512-BF16 or ARM's BF16.
-        Results then differ by some 1e-2 of the largest value, by more behind many layers. "fastest" measures all of these that
+        Results then differ by some 1e-2 of the largest value, by more behind many layers. Where layers run one by one, as in
+        training, all arrays stay float32, and Convolution and Deconvolution round the factors of their products and of those
+        of their gradients. "fastest" measures all of these that
         there are in the first forward, and again after other weights or scales, and takes the fastest; `precision_times` says
         what was measured.
 
@@ -168,6 +170,8 @@ class Net(Batched):
         self.precision_times: dict[str, float] = {}
         self._scales: Quantization | None = None  # that "fastest" may choose
         self._make_layers(compiled=not (planned or lazy))  # a plan may need others
+        for layer in self.layers if bf16 and not planned else ():
+            layer.round_products()
         build_all(self.device, self._make_runner(planned, optimize, fast_math, bf16, lazy), self.dtype)
         if self.sources and not lazy:
             self.sources.fill(self.blobs, self.seed if seed is not None else 0)

@@ -12,6 +12,8 @@ from pathlib import Path
 from ..data.annotations import Files
 from ..data.folders import PICTURES, listed_paths
 from ..data.records import open_records
+from ..device import open_device
+from ..layers.core.lowering import bf16_available
 from ..proto import files, read_solver
 from ..proto.errors import BoxpressoError
 from ..train import Solver
@@ -28,6 +30,7 @@ LONGEST = 20  # seconds of it
 SIDES = (128, 160, 192)  # of the input: the larger ones see more of a picture, and take longer to learn
 ROUNDS = 500  # over the pictures to learn from, that minutes must hold for a larger input, and for mosaics
 MOSAIC = 0.5  # of the pictures, where they come so often
+WORTH = 0.95  # of an iteration's time in float32: what bfloat16 must take at most
 
 
 @dataclass(frozen=True)
@@ -107,7 +110,7 @@ ENDLESS = 1 << 30  # iterations
 
 def sized(
     project: Project, minutes: float, device: str | None = None, clock: Clock = time.perf_counter,
-    tell: Tell = lambda step, done, all: None,
+    tell: Tell = lambda step, done, all: None, precision: str | None = None,
 ) -> Project:  # fmt: skip
     """A project that was made now, made again with mosaics and the largest input of SIDES, of those with which the minutes hold
     ROUNDS rounds over the pictures; as it is where none is such. Seconds of an iteration are measured, and counted as the
@@ -118,7 +121,7 @@ def sized(
     wish, pictures = project.made.wish, project.made.pictures["train"]
     assert project.made.plan is not None
     batch = project.made.plan.batch * project.made.plan.iter_size
-    seconds = 60 * minutes * SHARE / measured(project.solver, device, clock, measuring_time(minutes))[0]
+    seconds = 60 * minutes * SHARE / measured(project.solver, device, clock, measuring_time(minutes), precision)[0]
     rounds = {side: seconds * (project.made.size / side) ** 2 * batch / pictures for side in SIDES}
     fitting = [side for side in SIDES if rounds[side] >= ROUNDS]
     if not fitting:
@@ -128,8 +131,9 @@ def sized(
 
 
 def fit(
-    project: Project, minutes: float, device: str | None = None, clock: Clock = time.perf_counter
-) -> schedule.Schedule:
+    project: Project, minutes: float, device: str | None = None, clock: Clock = time.perf_counter,
+    precision: str | None = None,
+) -> schedule.Schedule:  # fmt: skip
     """Measures some iterations and a test, and gives a project's solver prototxt as many iterations as the minutes hold.
 
     clock: whose minutes; `time.process_time` counts those of the processor.
@@ -140,7 +144,7 @@ def fit(
     usual, pictures = usual_plan(project)
     if usual is None:
         raise BoxpressoError(f"{project.solver} has its own schedule")
-    round_time, test_time = measured(project.solver, device, clock, measuring_time(minutes))
+    round_time, test_time = measured(project.solver, device, clock, measuring_time(minutes), precision)
     plan = usual
     for _ in range(3):  # the number of tests follows from that of iterations
         tests = -(-plan.iterations // plan.test_interval)
@@ -177,17 +181,31 @@ def measuring_time(minutes: float) -> float:
     return min(60 * minutes * MEASURED, LONGEST)
 
 
-def measured(path: Path, device: str | None, clock: Clock = time.perf_counter, least: float = 0) -> tuple[float, float]:
+def faster(path: Path, device: str | None = None, clock: Clock = time.perf_counter) -> tuple[str | None, float]:
+    """The precision in which the net of a solver learns faster here, "bf16" or None for float32, and what an iteration in bf16
+    takes of one in float32; not measured, and 1, where the device does not multiply bfloat16."""
+    opened = open_device(device)
+    if opened.kind != "cpu" or not bf16_available(opened):
+        return None, 1.0
+    plain, rounded = (measured(path, device, clock, 0, precision, tests=False)[0] for precision in (None, "bf16"))
+    return ("bf16" if rounded <= WORTH * plain else None), rounded / plain
+
+
+def measured(
+    path: Path, device: str | None, clock: Clock = time.perf_counter, least: float = 0, precision: str | None = None,
+    tests: bool = True,
+) -> tuple[float, float]:  # fmt: skip
     """Seconds of an iteration and of a whole test, of a solver whose weights are then forgotten.
 
-    least: seconds for which it trains before the iterations that are measured, and for which these last.
+    least: seconds for which it trains before the iterations that are measured, and for which these last. tests: without, 0
+    stands for the test.
     """
     param = read_solver(path)
     param.display = 0
     with tempfile.TemporaryDirectory() as folder:
         param.snapshot_prefix = f"{folder}/measured"
         param.max_iter, param.test_interval = ENDLESS, ENDLESS + 1
-        solver = Solver(param, device=device, log=lambda line: None)
+        solver = Solver(param, device=device, precision=precision, log=lambda line: None)
 
         def train(iterations: int) -> float:
             start, count = clock(), 0
@@ -198,5 +216,6 @@ def measured(path: Path, device: str | None, clock: Clock = time.perf_counter, l
 
         train(WARM)
         iteration, start = train(TIMED), clock()
-        solver.test()
-        return iteration, clock() - start
+        if tests:
+            solver.test()
+        return iteration, (clock() - start if tests else 0.0)

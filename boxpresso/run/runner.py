@@ -674,13 +674,19 @@ def wants_bf16(precision: str | None, device: Device, dtype: Any, planned: bool)
             "bf16": "CPUs add products of bfloat16 in orders of their own (docs/reproducible.md)",
         }[precision]
         raise DeviceError(f"precision={precision!r} is not reproducible: {why}")
-    able = can_int8(device, dtype, planned) and (precision != "bf16" or bf16_available(device))
+    if precision == "bf16":
+        able = device.kind == "cpu" and np.dtype(dtype) == np.float32 and bf16_available(device)
+    else:
+        able = can_int8(device, dtype, planned)
     if not able:
-        cpu = "a CPU with AVX512-BF16 or ARM's BF16" if precision == "bf16" else "the CPU"
+        needs = (
+            "a CPU with AVX512-BF16 or ARM's BF16 and float32"
+            if precision == "bf16"
+            else "the CPU, float32, phase TEST and optimize"
+        )
         way = "" if planned else ", and layers run one by one (phase TRAIN, force_backward or optimize=False)"
         raise DeviceError(
-            f"precision={precision!r} needs {cpu}, float32, phase TEST and optimize; this is {device.describe()}, in "
-            f"{np.dtype(dtype)}{way}"
+            f"precision={precision!r} needs {needs}; this is {device.describe()}, in {np.dtype(dtype)}{way}"
         )
     return precision == "bf16"
 

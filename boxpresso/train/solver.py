@@ -65,6 +65,9 @@ class Solver:
         snapshot_prefix; the last iteration is tested then, too. See `Best`.
     patience
         End after so many tests without a better one, and keep the best; None: never.
+    precision
+        "bf16": convolutions of the net that learns, and their gradients, have factors rounded to bfloat16 and sums of float32,
+        as Net's `precision` says, which is faster on CPUs that multiply bfloat16. Weights, diffs and tests stay float32.
 
     Attributes
     ----------
@@ -124,6 +127,7 @@ class Solver:
         memory_limit: int | None = None,
         keep_best: bool = False,
         patience: int | None = None,
+        precision: str | None = None,
     ) -> None:
         self.ranks = ranks or Ranks()
         first = self.ranks.rank == 0
@@ -152,7 +156,8 @@ class Solver:
         with self.ranks.first_ahead():
             model = nets.train_model(p, self.folder)
             own = files if first else ()
-            self.net = nets.build(model, "TRAIN", p.train_state, self.options, own, make=self.net_class)
+            learns = {**self.options, **({"precision": precision} if precision else {})}
+            self.net = nets.build(model, "TRAIN", p.train_state, learns, own, make=self.net_class)
         self.test_nets: list[Net] = []
         if first:  # as in Caffe one rank tests, and the others wait
             models = nets.test_models(self.param, self.folder)

@@ -38,7 +38,7 @@ def photos(monkeypatch, tmp_path):
 
 
 def measured_as(monkeypatch, *seconds: float) -> None:
-    monkeypatch.setattr(training, "measured", lambda path, device, clock, least: seconds)
+    monkeypatch.setattr(training, "measured", lambda path, device, clock, least, precision=None, tests=True: seconds)
 
 
 def test_from_pictures_to_a_report(photos, monkeypatch, capsys):
@@ -99,6 +99,45 @@ def test_the_time_is_measured(photos):
     assert 0 < iteration < 60
     assert 0 < test < 600
     assert not any((project.folder / "snapshots").iterdir())  # nothing is left of it
+
+
+def test_the_faster_precision_is_measured(monkeypatch):
+    times = {None: 2.0, "bf16": 1.0}
+    monkeypatch.setattr(training, "bf16_available", lambda device: True)
+    monkeypatch.setattr(
+        training, "measured", lambda path, device, clock, least, precision, tests: (times[precision], 0.0)
+    )
+    assert training.faster(Path("x"), "cpu") == ("bf16", 0.5)
+    times["bf16"] = 1.96
+    assert training.faster(Path("x"), "cpu") == (None, 0.98)
+    monkeypatch.setattr(training, "bf16_available", lambda device: False)
+    assert training.faster(Path("x"), "cpu") == (None, 1.0)
+
+
+def test_what_is_taken_is_said(photos, monkeypatch, capsys):
+    """A folder learns in the precision that was faster, --precision takes another, and so does --reproducible."""
+    learned: list[str | None] = []
+
+    def solver(source, *, precision=None, **options):
+        learned.append(precision)
+        raise BoxpressoError("far enough")
+
+    monkeypatch.setattr("boxpresso.train.Solver", solver)
+    for share, words, chosen, line in (
+        (0.6, [], "bf16", "convolutions in bfloat16: an iteration takes 60% of its time in float32"),
+        (0.97, [], None, "convolutions in float32: bfloat16 would take 97% of the time"),
+        (0.6, ["--precision", "float32"], "float32", ""),
+        (0.6, ["--precision", "bf16"], "bf16", ""),
+        (0.6, ["--reproducible"], None, ""),
+    ):
+        monkeypatch.setattr(
+            training, "faster", lambda path, device, share=share: ("bf16" if share < 0.9 else None, share)
+        )
+        assert main(["train", "photos", *words]) == 1
+        out = capsys.readouterr().out
+        assert learned[-1] == chosen
+        assert line in out
+        assert ("bfloat16" in out) == bool(line)
 
 
 def side_of(folder: Path) -> tuple[int, bool]:

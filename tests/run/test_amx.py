@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 import test_bf16
+import test_convolution_pairs
 import test_int8
 from levels import LEVELS, Level, compilers, tile_products, tiles
 from plan_nets import conv, data
@@ -20,7 +21,9 @@ from boxpresso.device.signature import HEADERS
 
 AMX = levels.LEVELS["x86_64"][-1]
 ASKING = [path for path in FILES if AMX.changes(b"".join(cache.texts(path, HEADERS)))]
-PLAIN, BYTES, WINOGRAD = "convolution_bf16.cpp", "convolution_int8.cpp", "winograd_bf16.cpp"
+PLAIN, BYTES, WINOGRAD, PAIRS = (
+    "convolution_bf16.cpp", "convolution_int8.cpp", "winograd_bf16.cpp", "convolution_pairs.cpp"
+)  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +41,7 @@ def test_what_asks_for_tiles_compiles():
     """With every compiler that is here; for doubles, too, as wheels have them, though nothing runs those."""
     if not compilers("x86_64"):
         pytest.skip("no compiler for x86_64 is here (pip install ziglang)")
-    assert {path.name for path in ASKING} == {PLAIN, BYTES, WINOGRAD}
+    assert {path.name for path in ASKING} == {PLAIN, BYTES, WINOGRAD, PAIRS}
     compiles(LEVELS["AMX"], "float", "double")
 
 
@@ -66,6 +69,13 @@ def test_tiles_of_winograd(channels, maps, height, width, pad, cpu):
     before = tile_products(cpu, WINOGRAD)
     test_bf16.test_3x3_convolutions_by_tiles_round_points(channels, maps, height, width, pad)
     assert tile_products(cpu, WINOGRAD) > before
+
+
+@pytest.mark.parametrize("case", test_convolution_pairs.WINDOWS, ids=str)
+def test_convolutions_in_training(case, cpu):
+    before = tile_products(cpu, PAIRS)
+    test_convolution_pairs.check(case, np.random.default_rng(1))
+    assert tile_products(cpu, PAIRS) > before
 
 
 @pytest.mark.parametrize("channels", [7, 32])

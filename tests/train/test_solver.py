@@ -11,7 +11,10 @@ from places import ROOT
 from shared import golden, need, recorded
 
 from boxpresso import LayerError, ModelError, Net, Solver
+from boxpresso.device import open_device
+from boxpresso.layers.core.lowering import bf16_available
 from boxpresso.proto import SolverParameter, parse_net, parse_solver
+from boxpresso.proto.errors import DeviceError
 from boxpresso.train import fork_fields
 from boxpresso.train.rates import Rates
 from boxpresso.train.state import write_state
@@ -265,6 +268,51 @@ def test_test_nets_share_the_weights():
     assert said == ["Iteration 0, Testing net (#0)", "Iteration 4, Testing net (#0)", "Iteration 8, Testing net (#0)"]
     assert any(x.startswith("    Test net output #0: loss = ") for x in lines)
     assert any(x.startswith("Test loss: ") for x in lines)
+
+
+PAIRED = """
+net_param {
+  layer { name: "x" type: "DummyData" top: "x" top: "t" dummy_data_param { shape { dim: 4 dim: 3 dim: 9 dim: 9 } shape { dim: 4 dim: 8 }
+    data_filler { type: "gaussian" std: 1 } data_filler { type: "constant" value: 0.5 } } }
+  layer { name: "conv" type: "Convolution" bottom: "x" top: "conv" convolution_param { num_output: 6 kernel_size: 3
+    weight_filler { type: "xavier" } } }
+  layer { name: "relu" type: "ReLU" bottom: "conv" top: "conv" }
+  layer { name: "wide" type: "Deconvolution" bottom: "conv" top: "wide" convolution_param { num_output: 8 kernel_size: 7
+    weight_filler { type: "xavier" } } }
+  layer { name: "mean" type: "Pooling" bottom: "wide" top: "mean" pooling_param { pool: AVE global_pooling: true } }
+  layer { name: "rows" type: "Flatten" bottom: "mean" top: "rows" }
+  layer { name: "loss" type: "EuclideanLoss" bottom: "rows" bottom: "t" top: "loss" }
+}
+base_lr: 0.02 lr_policy: "fixed" momentum: 0.9 max_iter: 30 random_seed: 3 test_iter: 1 test_interval: 100
+"""
+
+
+def test_convolutions_learn_in_bf16():
+    """The net that learns rounds, its tests do not, and both ways the loss falls alike."""
+    if not bf16_available(open_device("cpu")):
+        with pytest.raises(
+            DeviceError, match="precision='bf16' needs a CPU with AVX512-BF16 or ARM's BF16, and float32"
+        ):
+            Solver(parse_solver(PAIRED), device="cpu", precision="bf16")
+        pytest.skip("this CPU does not multiply bfloat16")
+    losses, weights = [], []
+    for precision in (None, "float32", "bf16"):
+        solver = Solver(parse_solver(PAIRED), device="cpu", precision=precision, log=lambda line: None)
+        assert [solver.net.layer_dict[name].paired for name in ("conv", "wide")] == [precision == "bf16"] * 2
+        assert not solver.test_nets[0].layer_dict["conv"].paired
+        solver.step(30)
+        losses.append(float(solver.net.loss()))
+        weights.append(np.array(solver.net.params["conv"][0].data))
+        assert weights[-1].dtype == np.float32
+    assert losses[0] == losses[1]
+    np.testing.assert_array_equal(weights[0], weights[1])
+    assert losses[2] == pytest.approx(losses[0], rel=0.05)
+    apart = np.abs(weights[2] - weights[0]).max() / np.abs(weights[0]).max()
+    assert 1e-6 < apart < 0.02
+    with pytest.raises(DeviceError, match="precision='bf16' is not reproducible"):
+        Solver(parse_solver(PAIRED), device="cpu", precision="bf16", reproducible=True)
+    with pytest.raises(DeviceError, match="and float32; this is cpu"):
+        Solver(parse_solver(PAIRED), device="cpu", precision="bf16", dtype=np.float64)
 
 
 def test_a_stop_ends_after_the_iteration_and_can_snapshot(tmp_path):

@@ -340,6 +340,10 @@ class Layer:
         """How this layer runs in a plan, on channels-last arrays (core/lowering.py); None: by its own forward alone."""
         return None
 
+    def round_products(self) -> None:
+        """From now on it may round the factors of its products to bfloat16, with sums of float32: Net's precision="bf16" where
+        layers run one by one. For the CPU, float32, after setup."""
+
     def lower_int8(self, bottom: list[Blob], top: list[Blob]) -> Lowering | None:
         """The same on numbers of 8 bits, which is stored in 8 bits or as floats; None where it has no such form."""
         return None

@@ -28,13 +28,6 @@ DEVICE void correlate_block(const Window& g, const Product& p, int i0, int rows,
            finish);
 }
 
-// `high` rows of up to LANES, `wide` numbers of each, as a square, turned; zero where there are none.
-DEVICE void take_square(const Real* from, long long stride, int high, int wide, Vector* square) {
-  for (int i = 0; i < LANES; ++i)
-    square[i] = i >= high ? Vector{} : wide == LANES ? load(from + i * stride) : load_part(from + i * stride, wide);
-  transpose(square);
-}
-
 // map = relu(weights * image + bias). n: images x groups x blocks of `high` filters and `wide` places.
 KERNEL correlate(int n, const Real* image, const Real* weights, const Real* bias, Real* map, Geometry geometry, int relu,
                  int high, int wide) {

@@ -17,6 +17,7 @@ from ..core.layer import Window
 from ..core.lowering import Lowering
 from .columns import DEVICE, ColumnConvolution, convolution_of
 from .convolution_host import HOST, HostConvolution
+from .convolution_pairs import PAIRS, PairedConvolution
 from .gpu_lowerings import Convolve, alone
 from .int8_lowerings import in_int8
 from .lowerings import ConvolutionLowering, DepthwiseLowering
@@ -36,6 +37,7 @@ class WindowLayer(Layer):
 
     kernels, host = DEVICE, HOST
     spreads = False  # whether forward is the adjoint
+    can_pair, paired = False, False  # whether its products can be of pairs of bfloat16, and are
     sizes: Sizes | None = None
     made: HostConvolution | ColumnConvolution | None = None
 
@@ -159,8 +161,13 @@ class WindowLayer(Layer):
         """What computes for the sizes of the last reshape; on the CPU made when it is asked for: most plans do without."""
         if self.made is None:
             assert self.sizes is not None
-            self.made = HostConvolution(self.sizes, self.device)
+            self.made = (PairedConvolution if self.paired else HostConvolution)(self.sizes, self.device)
         return self.made
+
+    def round_products(self) -> None:
+        if self.can_pair and len(self.kernel) <= 2:
+            self.device.build(PAIRS, self.dtype)
+            self.paired, self.made = True, None
 
     @property
     def bias(self) -> AnyArray | None:
@@ -184,7 +191,7 @@ class WindowLayer(Layer):
 class ConvolutionLayer(WindowLayer):
     """Convolution's three verbs, with as many groups as `groups` says."""
 
-    gpu_files = (KERNELS,)
+    gpu_files, can_pair = (KERNELS,), True
 
     def weights_shape(self) -> tuple[int, ...]:
         return self.outputs, self.channels // self.group, *self.kernel

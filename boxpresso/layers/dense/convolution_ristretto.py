@@ -67,6 +67,8 @@ class ConvolutionRistretto(
     [2.0, -4.0]
     """
 
+    can_pair = False  # it rounds by itself
+
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         super().setup(bottom, top)
         self.set_rounding()

@@ -61,7 +61,7 @@ class Deconvolution(
     [[[1.0, 2.0, 3.0, 4.0, 2.0]]]
     """
 
-    spreads = True
+    spreads = can_pair = True
 
     def weights_shape(self) -> tuple[int, ...]:
         return self.channels, self.outputs // self.group, *self.kernel

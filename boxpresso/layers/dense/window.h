@@ -44,13 +44,14 @@ struct Runs {
   int index(int tap) const { return tap < tap0 ? tap - tap0 + g.taps() : tap - tap0; }
 
   // One row of columns: `out` gets the pixels of `plane` under the tap, zero in the padding, `room` elements in all.
-  void row(const Real* plane, int tap, Real* out, int room) const {
+  template <class T>
+  void row(const T* plane, int tap, T* out, int room) const {
     const int t = index(tap);
     const Run* run = runs + t * rows;
-    if (used[t] != 1 || run->count != room) std::memset(out, 0, room * sizeof(Real));
+    if (used[t] != 1 || run->count != room) std::memset((void*)out, 0, room * sizeof(T));
     for (int r = 0; r < used[t]; ++r, ++run) {
-      const Real* from = plane + run->pixel;
-      Real* to = out + run->at;
+      const T* from = plane + run->pixel;
+      T* to = out + run->at;
       if (g.stride_w == 1) copy(from, to, run->count);
       else
         for (int i = 0; i < run->count; ++i) to[i] = from[i * g.stride_w];
@@ -86,6 +87,13 @@ struct Product {
     this->map = map + ((long long)number * g.maps + filter) * g.places();
   }
 };
+
+// `high` rows of up to LANES, `wide` numbers of each, as a square, turned; zero where there are none.
+DEVICE void take_square(const Real* from, long long stride, int high, int wide, Vector* square) {
+  for (int i = 0; i < LANES; ++i)
+    square[i] = i >= high ? Vector{} : wide == LANES ? load(from + i * stride) : load_part(from + i * stride, wide);
+  transpose(square);
+}
 
 // Columns that are written out: of so many places at once, whole rows of the map where one is not longer than that, and of so
 // many rows of them, whatever the number of workers.

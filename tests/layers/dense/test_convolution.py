@@ -10,6 +10,7 @@ from harness import Rig, check_gradient, close
 
 from boxpresso.device import Blob
 from boxpresso.layers.dense import convolution_base as convolution
+from boxpresso.layers.dense import convolution_host
 from boxpresso.layers.dense.convolution_base import ColumnConvolution
 from boxpresso.proto.errors import LayerError
 
@@ -250,7 +251,7 @@ def test_gradients_of_many_images_are_packed_in_steps(monkeypatch):
     upstream = [RNG.standard_normal(case.forward()[0].shape)]
     case.backward(upstream)
     wanted = case.param_diffs()[0]
-    monkeypatch.setattr(convolution, "PACKED", 2 * 2 * 48 * 42)
+    monkeypatch.setattr(convolution_host, "PACKED", 2 * 2 * 48 * 42)
     case.backward(upstream)
     close(case.param_diffs()[0], wanted, 1e-10, 1e-10)
 
