@@ -77,12 +77,23 @@ struct TileOf {
   }
 };
 
-// sums = begin + left * right, of `rows` rows and vectors * TILE filters: of bytes without sign by such with one, or of bfloat16. `right` has
-// depth rows of words, those of all filters beside each other. begin: null for 0; from a row of it to the next there are
-// `begin_pitch` numbers. sums: as many numbers beside each other as `right` has words, and of rows the next multiple of TILE, of which
+// A right operand whose words lie row by row, those of all filters beside each other.
+struct EvenWords {
+  const int* words;
+  int vectors;
+
+  const int* at(int, int k) const { return words + (long long)(k) * vectors * TILE; }
+  int count(int, int rest) const { return min(rest, TILE); }
+  long long pitch() const { return 4LL * TILE * vectors; }
+};
+
+// sums = begin + left * right, of `rows` rows and vectors * TILE filters: of bytes without sign by such with one, or of bfloat16. Right has
+// `depth` rows of words, taken in steps of up to TILE: at(step, k), the first filter's word of row k, with which a step begins; count(step, rest),
+// its rows, of `rest` that there are; pitch(), the bytes from a row to the next. begin: null for 0; from a row of it to the next there are
+// `begin_pitch` numbers. sums: vectors * TILE numbers beside each other, and of rows the next multiple of TILE, of which
 // those behind the last are anything. In a Tiles of this depth, or of one that ends with it after whole rows of words.
-template <bool BYTES, class Left>
-DEVICE void multiply_tiles(const Left& left, int rows, int depth, const int* right, int vectors, const void* begin, int begin_pitch,
+template <bool BYTES, class Left, class Right>
+DEVICE void multiply_tiles(const Left& left, int rows, int depth, const Right& right, int vectors, const void* begin, int begin_pitch,
                            void* sums) {
 // GCC takes an instruction that loads a tile for one that reads no memory.
 #define LOAD(tile, at, pitch)       \
@@ -100,10 +111,10 @@ DEVICE void multiply_tiles(const Left& left, int rows, int depth, const int* rig
 #define STEP(a, b)                                         \
   do {                                                     \
     LOAD(a, upper.at, upper.pitch);                 \
-    LOAD(b, filters, right_pitch);                  \
+    LOAD(b, filters, pitch);                        \
     MULTIPLY(0, a, b);                                     \
     if (two) {                                             \
-      LOAD(b, filters + TILE, right_pitch);         \
+      LOAD(b, filters + TILE, pitch);               \
       MULTIPLY(1, a, b);                                   \
     }                                                      \
     if (both) {                                            \
@@ -111,7 +122,7 @@ DEVICE void multiply_tiles(const Left& left, int rows, int depth, const int* rig
       LOAD(a, lower.at, lower.pitch);               \
       if (two) {                                           \
         MULTIPLY(3, a, b);                                 \
-        LOAD(b, filters, right_pitch);              \
+        LOAD(b, filters, pitch);                    \
       }                                                    \
       MULTIPLY(2, a, b);                                   \
     }                                                      \
@@ -121,9 +132,9 @@ DEVICE void multiply_tiles(const Left& left, int rows, int depth, const int* rig
     if (begin) LOAD(sum, (const char*)begin + ((row) * (long long)(begin_pitch) + (vector) * TILE) * 4, 4LL * begin_pitch); \
     else _tile_zero(sum);                                                                                               \
   } while (0)
-#define END(sum, row, vector) _tile_stored(sum, (char*)sums + ((row) * (long long)(vectors) + (vector)) * 4 * TILE, right_pitch)
+#define END(sum, row, vector) _tile_stored(sum, (char*)sums + ((row) * (long long)(vectors) + (vector)) * 4 * TILE, sums_pitch)
   alignas(64) char room[2][TILE * TILE * 4];
-  const long long right_pitch = 4LL * TILE * vectors;
+  const long long pitch = right.pitch(), sums_pitch = 4LL * TILE * vectors;
   for (int i = 0; i < rows; i += 2 * TILE)
     for (int v = 0; v < vectors; v += 2) {
       const bool both = rows - i > TILE, two = v + 1 < vectors;
@@ -131,9 +142,9 @@ DEVICE void multiply_tiles(const Left& left, int rows, int depth, const int* rig
       if (two) BEGIN(1, i, v + 1);
       if (both) BEGIN(2, i + TILE, v);
       if (both && two) BEGIN(3, i + TILE, v + 1);
-      for (int k = 0; k < depth; k += TILE) {
-        const int count = min(depth - k, TILE);
-        const int* filters = right + ((long long)(k) * vectors + v) * TILE;
+      for (int step = 0, k = 0, count; k < depth; k += count, ++step) {
+        count = right.count(step, depth - k);
+        const int* filters = right.at(step, k) + v * TILE;
         const TileOf upper(left, i, rows, k, count, room[0]);
         if (count == TILE) STEP(4, 5);
         else STEP(6, 7);

@@ -57,12 +57,12 @@ class Level:
     include: tuple[str, ...] = ()  # of this folder, what is read before a text
 
     def flags(self, command: Sequence[str]) -> tuple[str, ...]:
-        """What a compiler is told; zig wants the name of a CPU, with underlines."""
+        """What a compiler is told; zig wants the name of a CPU, with underlines, and LLVM's names of features."""
         march = f"-march={self.march}"
         if "ziglang" in command:
             march = f"-march={self.march.replace('-', '_')}"
             if self.machine == "aarch64":
-                version, *more = self.march.split("+")
+                version, *more = self.march.replace("+fp16", "+fullfp16").split("+")
                 march = "-mcpu=" + "+".join(
                     ["generic", version.removeprefix("arm").replace(".", "_").replace("-", ""), *more]
                 )

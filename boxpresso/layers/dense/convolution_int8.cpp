@@ -121,7 +121,7 @@ DEVICE void all_rows(const Runs& runs, const uint8_t* left, const int* at, const
     const int rest = rows - i;
     int step = R;
 #if TILED
-    multiply_tiles<true>(RowsOfBytes{runs, left, at + i}, min(rest, R), runs.pieces * runs.steps, panel, V, e.bias, 0, sums);
+    multiply_tiles<true>(RowsOfBytes{runs, left, at + i}, min(rest, R), runs.pieces * runs.steps, EvenWords{panel, V}, V, e.bias, 0, sums);
 #else
     if (rest > R / 2 || R < 4) tile<R, V>(runs, left, at + i, panel, e.bias, rest, sums);
     else if (rest > 2) tile<R / 2, V>(runs, left, at + i, panel, e.bias, rest, sums), step = R / 2;

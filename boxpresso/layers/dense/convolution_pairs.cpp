@@ -1,20 +1,33 @@
 // convolution_pairs.cpp: convolution of two axes on the host and its gradients, from floats to floats, with factors rounded to bfloat16,
-// for training on CPUs that multiply pairs of them (bf16.h). Planes of two channels become one plane of words, a pair in each, and
-// what is under a tap a row of words (window.h). For the gradient of weights a pair is of two neighbouring places.
+// for training on CPUs that multiply pairs of them (bf16.h). Planes of two channels become one plane of words, a pair in each; for
+// the gradient of weights a pair is of two neighbouring places.
+//
+// Where windows lie side by side (stride 1) nothing else is written: with its padding around it a plane is one long row, in which what is
+// under a tap lies at one distance from each place, so that the words of all channels under a tap are rows of a matrix as they are. The
+// places that are no windows, at the ends of rows, are computed too and left out. Other windows, and those of few channels, are brought
+// together as rows of words (window.h).
 //
 // Blocks own what they write; the cuts that order a sum depend on the shapes alone.
 #include "../core/bf16.h"
 #include "amx.h"
 #include "window.h"
 
+constexpr int SIDE_BY_SIDE = 8;  // words of a tap, or channels, from which on planes are read as they are
+
 #if BF16
 
-// Rows of words: row i from at + i * pitch on.
+constexpr int ACROSS = TILED ? 4 : VECTORS, WIDE = ACROSS * LANES;  // vectors and columns of a panel
+constexpr int DEEP = TILED ? 128 : DEPTH;                           // words of a sum that are done for all rows before the next
+constexpr int STEPS = DEEP / SIDE_BY_SIDE;
+constexpr int SUMS = 1 << 17;   // that are kept, about, before they go where they belong
+typedef int Pair __attribute__((aligned(2), may_alias));
+
+// Rows of words: row i begins i * pitch bytes behind `at`.
 struct Words {
-  const int* at;
+  const char* at;
   long long pitch;
 
-  const char* row(int i) const { return (const char*)(at + i * pitch); }
+  const char* row(int i) const { return at + i * pitch; }
   static long long at_word(int k) { return 4LL * k; }
 };
 
@@ -27,24 +40,64 @@ struct LeftWords {
 };
 #endif
 
+// A part of a right operand: rows of words in steps of up to TILE, from `at[step]` on, `words` apart.
+struct Rows {
+  const int* begins[STEPS];
+  int counts[STEPS];
+  int steps = 0, depth = 0;
+  long long words = 0;
+
+  void add(const int* begin, int count) { begins[steps] = begin, counts[steps++] = count, depth += count; }
+  // `deep` rows, evenly apart.
+  void even(const int* begin, int deep, long long pitch) {
+    steps = depth = 0, words = pitch;
+    for (int k = 0; k < deep; k += TILE) add(begin + k * pitch, min(TILE, deep - k));
+  }
+  const int* at(int step, int) const { return begins[step]; }
+  int count(int step, int) const { return counts[step]; }
+  long long pitch() const { return 4 * words; }
+};
+
+// Where sums of `columns` columns go: runs of them to numbers that lie beside each other.
+struct Places {
+  struct Run {
+    int at, count;
+    long long to;
+  };
+  Run runs[WIDE + 1];
+  int used = 0;
+  void add(int at, int count, long long to) {
+    if (count > 0) runs[used++] = {at, count, to};
+  }
+};
+
 // The vectors that `columns` numbers take.
 DEVICE int vectors_of(int columns) { return (columns + LANES - 1) / LANES; }
 
-// sums[row][V * LANES] = left * right over `depth` words, of up to ROWS rows.
+#if !TILED
+// sums[row][V * LANES] = left * right, or that is added to them, of up to ROWS rows.
 template <int V>
-DEVICE void tile_words(int depth, const Words& left, const int* right, int rows, Real* sums) {
-  Vector sum[ROWS][V] = {};
-  const int* line[ROWS];
-  for (int i = 0; i < ROWS; ++i) line[i] = left.at + (i < rows ? i : 0) * left.pitch;  // a row too many repeats row 0, unsaved
-  for (int k = 0; k < depth; ++k, right += V * LANES) {
-    Pairs r[V];
-#pragma GCC unroll 4
-    for (int v = 0; v < V; ++v) r[v] = *(const Pairs*)(right + v * LANES);
+DEVICE void tile_words(const Words& left, const Rows& right, int rows, bool first, Real* sums) {
+  Vector sum[ROWS][V];
+  const Pair* line[ROWS];
 #pragma GCC unroll 16
-    for (int i = 0; i < ROWS; ++i) {
-      const Pairs pair = Pairs{} + line[i][k];
+  for (int i = 0; i < ROWS; ++i) {
+    line[i] = (const Pair*)left.row(i < rows ? i : 0);  // a row too many repeats row 0, and its sums are of nothing
 #pragma GCC unroll 4
-      for (int v = 0; v < V; ++v) sum[i][v] = fused_pairs(pair, r[v], sum[i][v]);
+    for (int v = 0; v < V; ++v) sum[i][v] = first ? Vector{} : load(sums + (i * V + v) * LANES);
+  }
+  for (int step = 0, k = 0; step < right.steps; ++step) {
+    const int* from = right.begins[step];
+    for (const int end = k + right.counts[step]; k < end; ++k, from += right.words) {
+      Pairs r[V];
+#pragma GCC unroll 4
+      for (int v = 0; v < V; ++v) r[v] = *(const Pairs*)(from + v * LANES);
+#pragma GCC unroll 16
+      for (int i = 0; i < ROWS; ++i) {
+        const Pairs pair = Pairs{} + line[i][k];
+#pragma GCC unroll 4
+        for (int v = 0; v < V; ++v) sum[i][v] = fused_pairs(pair, r[v], sum[i][v]);
+      }
     }
   }
 #pragma GCC unroll 16
@@ -52,54 +105,83 @@ DEVICE void tile_words(int depth, const Words& left, const int* right, int rows,
 #pragma GCC unroll 4
     for (int v = 0; v < V; ++v) store(sums + (i * V + v) * LANES, sum[i][v]);
 }
-
-constexpr int ONCE = 4 * TILE;  // rows whose sums are made before they are stored
-
-// c = finish(left * right) of `rows` rows and `columns` columns, for which `right` has V vectors a row.
-template <int V>
-DEVICE void rows_words(int depth, const Words& left, const int* right, int rows, int columns, Real* c, long long ldc, const Finish& f) {
-  Real* sums = scratch(1, ONCE * WIDTH);
-  for (int i0 = 0; i0 < rows; i0 += ONCE) {
-    const int high = min(ONCE, rows - i0);
-    const Words part = {left.at + i0 * left.pitch, left.pitch};
-#if TILED
-    multiply_tiles<false>(LeftWords{part}, high, depth, right, V, nullptr, 0, sums);
-#else
-    for (int i = 0; i < high; i += ROWS) tile_words<V>(depth, {part.at + i * part.pitch, part.pitch}, right, high - i, sums + i * V * LANES);
 #endif
-    for (int i = 0; i < high; ++i)
-      for (int v = 0; v < V; ++v) {
-        const int count = columns - v * LANES;
-        Real* to = c + (i0 + i) * ldc + v * LANES;
-        Vector value = load(sums + (i * V + v) * LANES);
-        if (f.beta != 0) value += count >= LANES ? load(to) : load_part(to, count);
-        if (f.bias) value += f.bias[i0 + i];
-        if (count >= LANES) store(to, value);
-        else store_part(to, value, count);
+
+// A multiple of TILE, and of ROWS, that is not below `rows`: for so many there is room in sums.
+DEVICE int with_spare(int rows) { return (rows + TILE - 1) / TILE * TILE; }
+
+// sums[row][V * LANES] = left * right, or where it is not the `first` part that is added to them.
+template <int V>
+DEVICE void rows_words(const Words& left, const Rows& right, int rows, bool first, Real* sums) {
+#if TILED
+  multiply_tiles<false>(LeftWords{left}, with_spare(rows), right.depth, right, V, first ? nullptr : sums, V * TILE, sums);
+#else
+  for (int i = 0; i < rows; i += ROWS) tile_words<V>({left.row(i), left.pitch}, right, rows - i, first, sums + i * V * LANES);
+#endif
+}
+
+DEVICE void rows_words(int vectors, const Words& left, const Rows& right, int rows, bool first, Real* sums) {
+  if (vectors == ACROSS) rows_words<ACROSS>(left, right, rows, first, sums);
+  else if (vectors == 3) rows_words<3>(left, right, rows, first, sums);
+  else if (vectors == 2) rows_words<2>(left, right, rows, first, sums);
+  else rows_words<1>(left, right, rows, first, sums);
+}
+
+// Sums of `pitch` columns to where they go: c = sums + bias of the row, or with beta 1 added to c; a row of c is `ldc` numbers from the next.
+DEVICE void put(const Real* sums, int pitch, int rows, const Places& places, Real* c, long long ldc, const Finish& f) {
+  for (int i = 0; i < rows; ++i, sums += pitch) {
+    const Real bias = f.bias ? f.bias[i] : Real(0);
+    for (int r = 0; r < places.used; ++r) {
+      const Places::Run& run = places.runs[r];
+      const Real* from = sums + run.at;
+      Real* to = c + i * ldc + run.to;
+      int x = 0;
+      for (; x + LANES <= run.count; x += LANES) {
+        Vector value = load(from + x) + bias;
+        if (f.beta != 0) value += load(to + x);
+        store(to + x, value);
       }
+      if (const int rest = run.count - x; rest > 0) {
+        Vector value = load_part(from + x, rest) + bias;
+        if (f.beta != 0) value += load_part(to + x, rest);
+        store_part(to + x, value, rest);
+      }
+    }
   }
 }
 
-// c = left * right + bias of the row, or with beta 1 added to c: `rows` x `columns` sums over `depth` words. panel_of(k, deep, j, columns,
-// pitch, room) gives words of rows from k and columns from j on, `pitch` of a row; it may write them into `room`.
-template <class PanelOf>
-DEVICE void multiply_words(int rows, int columns, int depth, const Words& left, PanelOf panel_of, Real* c, long long ldc,
-                           const Finish& finish) {
-  int* room = scratch<int>(0, DEPTH * WIDTH + LANES);
-  for (int k0 = 0; k0 < depth; k0 += DEPTH) {
-    const int deep = min(DEPTH, depth - k0);
-    Finish f = finish;
-    if (k0 > 0) f.beta = 1;
-    if (k0 + deep < depth) f.bias = nullptr;
-    const Words part = {left.at + k0, left.pitch};
-    for (int j = 0; j < columns; j += WIDTH) {
-      const int wide = min(WIDTH, columns - j), vectors = vectors_of(wide);
-      const int* panel = panel_of(k0, deep, j, wide, vectors * LANES, room);
-      if (vectors == VECTORS) rows_words<VECTORS>(deep, part, panel, rows, wide, c + j, ldc, f);
-      else if (vectors == 2) rows_words<2>(deep, part, panel, rows, wide, c + j, ldc, f);
-      else rows_words<1>(deep, part, panel, rows, wide, c + j, ldc, f);
+// The sums over `depth` words of `rows` rows and `columns` columns. panel_of(k, j, columns, pitch, room, right) gives a part of the right operand,
+// from row k and column j on; it may write `pitch` words of a row into `room`. places_of(j, columns) says where these columns go.
+template <class PanelOf, class PlacesOf>
+DEVICE void multiply_words(int rows, int columns, int depth, const Words& left, PanelOf panel_of, PlacesOf places_of, Real* c,
+                           long long ldc, const Finish& finish) {
+  const int high = with_spare(rows), together = max(WIDE, SUMS / high / WIDE * WIDE);  // columns whose sums are kept
+  int* room = scratch<int>(0, DEEP * WIDE + LANES);
+  Real* sums = scratch(1, Count(high) * ((min(together, columns) + WIDE - 1) / WIDE * WIDE));
+  for (int j0 = 0; j0 < columns; j0 += together) {
+    const int end = min(columns, j0 + together);
+    for (int k0 = 0, deep; k0 < depth; k0 += deep) {
+      deep = 0;
+      for (int j = j0; j < end; j += WIDE) {
+        const int wide = min(WIDE, end - j), vectors = vectors_of(wide);
+        Rows right;
+        panel_of(k0, j, wide, vectors * LANES, room, right);
+        deep = right.depth;
+        rows_words(vectors, {left.at + 4LL * k0, left.pitch}, right, rows, k0 == 0, sums + (long long)(j - j0) * high);
+      }
+    }
+    for (int j = j0; j < end; j += WIDE) {
+      const int wide = min(WIDE, end - j);
+      put(sums + (long long)(j - j0) * high, vectors_of(wide) * LANES, rows, places_of(j, wide), c, ldc, finish);
     }
   }
+}
+
+// All columns, as they are.
+DEVICE Places beside_each_other(int j, int columns) {
+  Places places;
+  places.add(0, columns, j);
+  return places;
 }
 
 // A word for each of `count` numbers of two rows; high: null for zeros. What lies behind the last, up to a vector, is overwritten.
@@ -112,12 +194,11 @@ DEVICE void pair_rows(const Real* low, const Real* high, int count, int* to) {
   }
 }
 
-// `count` numbers in bfloat16, and a 0 behind an odd number of them.
+// `count` numbers in bfloat16.
 DEVICE void round_row(const Real* from, int count, bfloat16* to) {
   int i = 0;
   for (; i + LANES <= count; i += LANES) store(to + i, load(from + i));
   if (i < count) store_part(to + i, load_part(from + i, count - i), count - i);
-  if (count % 2) to[count] = bfloat16(0.f);
 }
 
 // Words of `planes` planes of floats, `pitch` elements apart, `count` numbers of each: a row of words for two planes.
@@ -129,74 +210,140 @@ DEVICE int* pair_planes(const Real* from, int planes, long long pitch, int count
   return words;
 }
 
+// Planes with their padding: `lines` rows of `width` from row `top` on, whose pixels begin at column `left`, zeros around them; from a
+// plane to the next there are `pitch` elements, an odd number of cache lines so that they do not all meet in one set.
+struct Padded {
+  int top, lines, left, width;
+  long long pitch;
+
+  // each: elements of a cache line.
+  Padded(int top, int lines, int left, int width, int each, int behind)
+      : top(top), lines(lines), left(left), width(width), pitch((((long long)lines * width + behind + each - 1) / each | 1) * each) {}
+
+  // One of them, of rows of the image that row(y, to) writes.
+  template <class T, class Row>
+  void take(int height, int across, T* to, Row row) const {
+    for (int y = 0; y < lines; ++y, to += width) {
+      const bool inside = top + y >= 0 && top + y < height;
+      const int begin = inside ? left : width;
+      std::memset((void*)to, 0, begin * sizeof(T));
+      if (!inside) continue;
+      row(top + y, to + left);
+      std::memset((void*)(to + left + across), 0, (width - left - across) * sizeof(T));
+    }
+    std::memset((void*)to, 0, (pitch - (long long)lines * width) * sizeof(T));
+  }
+};
+
 #endif
 
-// Which rows of words stand for the weights: those of the filters, a word for two channels and a tap, in the order (pair, tap); those of
-// the adjoint convolution, a row for each channel of the image, a word for two filters, its taps in reverse; or a row for each channel and tap.
+// Which rows of words stand for the weights: those of the filters, a word for two channels and a tap, in the order (pair, tap), or, where
+// planes are read as they are, (tap, pair); those of the adjoint convolution in either order, a row for each channel of the image, a
+// word for two filters, its taps in reverse; or a row for each channel and tap.
 constexpr int FORWARD = 0, ADJOINT = 1, COLUMNWISE = 2;
 
-// n: maps, or channels of the image.
-KERNEL pair_weights(int n, const Real* weights, int* words, Geometry geometry, int form) {
+// n: blocks of TILE rows, of maps or of channels of the image. by_taps: the order.
+KERNEL pair_weights(int n, const Real* weights, int* words, Geometry geometry, int form, int by_taps) {
 #if BF16
   const Window g(geometry);
   const int channels = g.group_channels(), filters = g.group_maps(), taps = g.taps();
   const int terms = form == FORWARD ? channels : filters, each = (terms + 1) / 2;
-  BLOCK_LOOP(row, n) {
-    const long long part = row / channels;
-    const Real* from = form == FORWARD ? weights + (long long)row * channels * taps
-                                       : weights + (part * filters * channels + row % channels) * taps;
-    const long long step = form == FORWARD ? taps : (long long)channels * taps;
-    for (int q = 0; q < each; ++q)
-      for (int t = 0; t < taps; ++t) {
-        const Real* at = from + 2 * q * step + (form == ADJOINT ? taps - 1 - t : t);
-        const unsigned low = bfloat16(float(at[0])).bits, high = 2 * q + 1 < terms ? bfloat16(float(at[step])).bits : 0;
-        words[form == COLUMNWISE ? ((long long)row * taps + t) * each + q : ((long long)row * each + q) * taps + t] = int(low | high << 16);
+  const long long step = form == FORWARD ? taps : (long long)channels * taps;
+  const bool beside = form == FORWARD && !by_taps;  // the taps of a pair
+  const int rows = form == FORWARD ? g.maps : g.channels;
+  BLOCK_LOOP(block, n)
+    for (int q0 = 0; q0 < each; q0 += TILE)  // squares of rows and pairs: rows of the adjoint are neighbours in what is read
+      for (int row = block * TILE; row < min(rows, (block + 1) * TILE); ++row) {
+        const long long first = form == FORWARD ? (long long)row * channels
+                                                : (long long)(row / channels) * filters * channels + row % channels;
+        int* to = words + (long long)row * each * taps;
+        for (int q = q0; q < min(each, q0 + TILE); ++q)
+          for (int t0 = 0; t0 < taps; t0 += LANES) {
+            const Real* at = weights + first * taps + 2 * q * step + t0;
+            const int count = min(LANES, taps - t0);
+            alignas(64) int pairs[LANES];
+            *(Pairs*)pairs = pairs_by_lane(load_part(at, count), 2 * q + 1 < terms ? load_part(at + step, count) : Vector{});
+            if (beside) copy(pairs, to + q * taps + t0, count);
+            else
+              for (int i = 0; i < count; ++i) {
+                const int t = form == ADJOINT ? taps - 1 - t0 - i : t0 + i;
+                to[by_taps || form == COLUMNWISE ? t * each + q : q * taps + t] = pairs[i];
+              }
+          }
       }
-  }
 #endif
 }
 
-// map = weights * image + bias. words: from pair_weights. n: images x groups x bands of `high` rows of places.
-KERNEL correlate_pairs(int n, const Real* image, const int* words, const Real* bias, Real* map, Geometry geometry, int high) {
+// map = weights * image + bias. words: from pair_weights, in the order of taps where `by_taps`, with room for TILE rows behind them.
+// n: images x groups x bands of `high` rows of places.
+KERNEL correlate_pairs(int n, const Real* image, const int* words, const Real* bias, Real* map, Geometry geometry, int high, int by_taps) {
 #if BF16
   const Window g(geometry);
   const int down = (g.out_height + high - 1) / high, filters = g.group_maps(), channels = g.group_channels();
   const int each = (channels + 1) / 2, depth = each * g.taps();
-  const Tiles tiles(depth);
+  const Tiles tiles(by_taps ? each : depth);
   BLOCK_LOOP(block, n) {
     const int y0 = block % down * high, rows = min(high, g.out_height - y0), product = block / down;
-    const int part = product % g.group, first = y0 * g.out_width;
-    // The rows of pixels under the band.
-    const int top = y0 * g.stride_h - g.pad_h, above = max(0, min(top, g.height));
-    const int below = max(above, min(g.height, top + (rows - 1) * g.stride_h + (g.kernel_h - 1) * g.dilation_h + 1));
-    const int count = (below - above) * g.width;
+    const int part = product % g.group, first = y0 * g.out_width, top = y0 * g.stride_h - g.pad_h;
+    const int lines = (rows - 1) * g.stride_h + (g.kernel_h - 1) * g.dilation_h + 1;
     const Real* planes = image + ((long long)(product / g.group) * g.channels + part * channels) * g.pixels();
-    const int* pixels = pair_planes(planes + above * g.width, channels, g.pixels(), count) - above * g.width;
-    auto panel = [&](int k0, int deep, int j, int wide, int pitch, int* room) -> const int* {
-      int q = k0 / g.taps(), tap = k0 % g.taps();
-      if (g.plain()) {
-        for (int k = 0; k < deep; ++k, ++q) {
-          copy(pixels + (long long)q * count + first + j, room + k * pitch, wide);
-          for (int x = wide; x < pitch; ++x) room[k * pitch + x] = 0;
-        }
-        return room;
+    const Words left = {(const char*)(words + (long long)part * filters * depth), 4LL * depth};
+    Real* to = map + (long long)product * filters * g.places() + first;
+    const Finish finish = {1, 0, bias ? bias + part * filters : nullptr, false};
+    if (by_taps) {
+      const int width = g.out_width + (g.kernel_w - 1) * g.dilation_w;  // that of a row with its padding
+      const Padded padded(top, lines, g.pad_w, width, LANES, (g.kernel_w - 1) * g.dilation_w);
+      int* pixels = scratch<int>(1, Count(each) * padded.pitch + WIDE);
+      for (int q = 0; q < each; ++q) {
+        const Real* low = planes + 2LL * q * g.pixels();
+        const Real* upper = 2 * q + 1 < channels ? low + g.pixels() : nullptr;
+        // The words behind a row's last are written before the zeros there.
+        padded.take(g.height, g.width, pixels + q * padded.pitch, [&](int y, int* row) {
+          const long long at = (long long)y * g.width;
+          pair_rows(low + at, upper ? upper + at : nullptr, g.width, row);
+        });
       }
+      auto panel = [&](int k0, int j, int, int, int*, Rows& right) {
+        right.words = padded.pitch;
+        for (int k = k0; k < depth && right.depth < DEEP && right.steps < STEPS;) {
+          const int tap = k / each, q = k % each, count = min(TILE, each - q);
+          if (right.depth + count > DEEP) break;
+          const int shift = tap / g.kernel_w * g.dilation_h * width + tap % g.kernel_w * g.dilation_w;
+          right.add(pixels + q * padded.pitch + shift + j, count);
+          k += count;
+        }
+      };
+      auto places = [&](int j, int wide) {
+        Places runs;
+        for (int y = j / width; y * width < j + wide; ++y) {
+          const int begin = max(j, y * width), end = min(j + wide, y * width + g.out_width);
+          runs.add(begin - j, end - begin, (long long)y * g.out_width + begin - y * width);
+        }
+        return runs;
+      };
+      multiply_words(filters, (rows - 1) * width + g.out_width, depth, left, panel, places, to, g.places(), finish);
+      continue;
+    }
+    // The rows of pixels under the band.
+    const int above = max(0, min(top, g.height)), below = max(above, min(g.height, top + lines)), count = (below - above) * g.width;
+    const int* pixels = pair_planes(planes + above * g.width, channels, g.pixels(), count) - above * g.width;
+    auto panel = [&](int k0, int j, int wide, int pitch, int* room, Rows& right) {
+      const int deep = min(DEEP, depth - k0);
+      int q = k0 / g.taps(), tap = k0 % g.taps();
       const Runs runs(g, first + j, wide, tap, min(deep, g.taps()));
       for (int k = 0; k < deep; ++k) {
         runs.row(pixels + (long long)q * count, tap, room + k * pitch, pitch);
         if (++tap == g.taps()) tap = 0, ++q;
       }
-      return room;
+      right.even(room, deep, pitch);
     };
-    const Words left = {words + (long long)part * filters * depth, depth};
-    multiply_words(filters, rows * g.out_width, depth, left, panel, map + ((long long)product * filters) * g.places() + first, g.places(),
-                   {1, 0, bias ? bias + part * filters : nullptr, false});
+    multiply_words(filters, rows * g.out_width, depth, left, panel, beside_each_other, to, g.places(), finish);
   }
 #endif
 }
 
-// image = weights^T * map + bias of the image's channel, the adjoint of any window. words: COLUMNWISE. n: images x groups x blocks of `each`
-// channels.
+// image = weights^T * map + bias of the image's channel, the adjoint of any window. words: COLUMNWISE, with room for TILE rows behind
+// them. n: images x groups x blocks of `each` channels.
 KERNEL spread_pairs(int n, const Real* map, const int* words, const Real* bias, Real* image, Geometry geometry, int each) {
 #if BF16
   const Window g(geometry);
@@ -213,17 +360,19 @@ KERNEL spread_pairs(int n, const Real* map, const int* words, const Real* bias, 
     for (int first = 0; first < places; first += step) {
       const int wide = min(step, places - first);
       const int* pairs = pair_planes(map + (long long)product * filters * places + first, filters, places, wide);
-      auto panel = [&](int k0, int high, int j, int some, int pitch, int* room) -> const int* {
+      auto panel = [&](int k0, int j, int some, int pitch, int* room, Rows& right) {
+        const int high = min(DEEP, deep - k0);
         for (int k = 0; k < high; ++k) {
           copy(pairs + (long long)(k0 + k) * wide + j, room + k * pitch, some);
           for (int x = some; x < pitch; ++x) room[k * pitch + x] = 0;
         }
-        return room;
+        right.even(room, high, pitch);
       };
       for (int r0 = 0; r0 < rows; r0 += TAPS) {
         const int high = min(TAPS, rows - r0);
         Real* columns = scratch(3, Count(high) * wide);
-        multiply_words(high, wide, deep, {words + ((long long)channel * g.taps() + r0) * deep, deep}, panel, columns, wide, {});
+        const Words left = {(const char*)(words + ((long long)channel * g.taps() + r0) * deep), 4LL * deep};
+        multiply_words(high, wide, deep, left, panel, beside_each_other, columns, wide, {});
         const Runs runs(g, first, wide, r0 % g.taps(), min(high, g.taps()));
         for (int r = 0; r < high; ++r)
           runs.add(columns + (long long)r * wide, (r0 + r) % g.taps(), to + (long long)((r0 + r) / g.taps()) * g.pixels());
@@ -233,38 +382,79 @@ KERNEL spread_pairs(int n, const Real* map, const int* words, const Real* bias, 
 #endif
 }
 
-// The map with its places before its filters, two places in a word: in panels of WIDTH filters, of the last one as many vectors as it
-// needs. n: images x groups x cuts of CUT filters.
-KERNEL pack_map_pairs(int n, const Real* map, int* packed, Geometry geometry) {
+// The map with its places before its filters, two places in a word: in panels of WIDE filters, of the last one as many vectors as it
+// needs. width: places of a row, an even number, with zeros behind the map's; 0: all rows are one. n: images x groups x cuts of CUT filters.
+KERNEL pack_map_pairs(int n, const Real* map, int* packed, Geometry geometry, int width) {
 #if BF16
   const Window g(geometry);
-  const int filters = g.group_maps(), places = g.places(), halves = (places + 1) / 2, cuts = (filters + CUT - 1) / CUT;
-  const long long room = (long long)vectors_of(filters) * LANES * halves;
+  const int filters = g.group_maps(), places = g.places(), cuts = (filters + CUT - 1) / CUT;
+  const int across = width ? g.out_width : places, half = ((width ? width : places) + 1) / 2, lines = width ? g.out_height : 1;
+  const long long halves = (long long)half * lines, room = vectors_of(filters) * LANES * halves;
   BLOCK_LOOP(block, n) {
     const int product = block / cuts, begin = block % cuts * CUT;
     const Real* from = map + (long long)product * filters * places;
     for (int f = begin; f < min(begin + CUT, filters); f += LANES) {
-      const int panel = f / WIDTH * WIDTH, pitch = vectors_of(min(WIDTH, filters - panel)) * LANES;
-      int* to = packed + product * room + (long long)panel * halves + f - panel;
-      for (int p = 0; p < places; p += LANES) {
-        const int wide = min(LANES, places - p);
-        Vector square[LANES];
-        take_square(from + (long long)f * places + p, places, min(LANES, filters - f), wide, square);
-        for (int i = 0; i < wide; i += 2) *(Pairs*)(to + (long long)((p + i) / 2) * pitch) = pairs_by_lane(square[i], square[i + 1]);
+      const int panel = f / WIDE * WIDE, pitch = vectors_of(min(WIDE, filters - panel)) * LANES;
+      int* to = packed + product * room + panel * halves + f - panel;
+      for (int y = 0; y < lines; ++y, to += (long long)half * pitch) {
+        for (int p = 0; p < across; p += LANES) {
+          const int wide = min(LANES, across - p);
+          Vector square[LANES];
+          take_square(from + (long long)f * places + y * across + p, places, min(LANES, filters - f), wide, square);
+          for (int i = 0; i < wide; i += 2) *(Pairs*)(to + (long long)((p + i) / 2) * pitch) = pairs_by_lane(square[i], square[i + 1]);
+        }
+        for (int p = (across + 1) / 2; p < half; ++p) *(Pairs*)(to + (long long)p * pitch) = Pairs{};
       }
     }
   }
 #endif
 }
 
-// Sums over places of image * map^T. packed: from pack_map_pairs. partial[group][cut][tap of a channel][filter]: a cut has a share of
-// the images' stripes of places. n: groups x cuts x blocks of `each` channels.
-KERNEL weights_pairs(int n, const Real* image, const int* packed, Real* partial, Geometry geometry, int images, int cuts, int each) {
+#if BF16
+
+// Adds to sums[channel][tap][filter], of `count` channels whose planes are read as they are, the terms of some rows of places.
+DEVICE void add_side_by_side(const Window& g, const Real* planes, int count, const int* right, long long halves, int y0, int rows,
+                             int width, Real* sums) {
+  const int filters = g.group_maps(), across = (g.kernel_w - 1) * g.dilation_w, half = rows * width / 2;
+  const Padded padded(y0 - g.pad_h, rows + (g.kernel_h - 1) * g.dilation_h, g.pad_w, width, 2 * LANES, across);
+  bfloat16* pixels = scratch<bfloat16>(1, Count(count + TILE) * padded.pitch + 2 * LANES);
+  for (int c = 0; c < count; ++c)
+    padded.take(g.height, g.width, pixels + c * padded.pitch,
+                [&](int y, bfloat16* to) { round_row(planes + (long long)c * g.pixels() + (long long)y * g.width, g.width, to); });
+  const int high = with_spare(count), each = high * WIDE;  // sums of a panel and a tap
+  Real* kept = scratch(1, Count((filters + WIDE - 1) / WIDE * g.taps()) * each);
+  const Tiles tiles(half);
+  for (int k0 = 0; k0 < half; k0 += DEEP)
+    for (int j = 0; j < filters; j += WIDE) {
+      const int vectors = vectors_of(min(WIDE, filters - j)), pitch = vectors * LANES;
+      Rows part;
+      part.even(right + j * halves + ((long long)y0 * width / 2 + k0) * pitch, min(DEEP, half - k0), pitch);
+      for (int tap = 0; tap < g.taps(); ++tap) {
+        const int shift = tap / g.kernel_w * g.dilation_h * width + tap % g.kernel_w * g.dilation_w;
+        const Words left = {(const char*)(pixels + shift + 2 * k0), 2 * padded.pitch};
+        rows_words(vectors, left, part, count, k0 == 0, kept + ((long long)(j / WIDE) * g.taps() + tap) * each);
+      }
+    }
+  for (int j = 0; j < filters; j += WIDE)
+    for (int tap = 0; tap < g.taps(); ++tap) {
+      const int wide = min(WIDE, filters - j);
+      put(kept + ((long long)(j / WIDE) * g.taps() + tap) * each, vectors_of(wide) * LANES, count, beside_each_other(0, wide),
+          sums + (long long)tap * filters + j, (long long)g.taps() * filters, {1, 1, nullptr, false});
+    }
+}
+
+#endif
+
+// Sums over places of image * map^T. packed: from pack_map_pairs, of `width`. partial[group][cut][tap of a channel][filter]: a cut has a share of
+// the images' stripes, of `step` places, an even number, or with a width of so many rows. n: groups x cuts x blocks of `each` channels.
+KERNEL weights_pairs(int n, const Real* image, const int* packed, Real* partial, Geometry geometry, int images, int cuts, int each,
+                     int width, int step) {
 #if BF16
   const Window g(geometry);
-  const int filters = g.group_maps(), channels = g.group_channels(), places = g.places(), halves = (places + 1) / 2;
-  const int parts = (channels + each - 1) / each, step = max(2, stripe(g) & ~1), stripes = (places - 1) / step + 1;
-  const long long room = (long long)vectors_of(filters) * LANES * halves;
+  const int filters = g.group_maps(), channels = g.group_channels(), places = g.places();
+  const int parts = (channels + each - 1) / each, all = width ? g.out_height : places, stripes = (all - 1) / step + 1;
+  const long long halves = width ? (long long)(width) / 2 * g.out_height : (places + 1) / 2;
+  const long long room = vectors_of(filters) * LANES * halves;
   BLOCK_LOOP(block, n) {
     const int c0 = block % parts * each, cut = block / parts % cuts, part = block / parts / cuts;
     const int count = min(each, channels - c0), rows = count * g.taps();
@@ -273,13 +463,22 @@ KERNEL weights_pairs(int n, const Real* image, const int* packed, Real* partial,
     const long long items = (long long)images * stripes;
     int taken = -1;  // the image whose planes are rounded
     for (long long item = items * cut / cuts; item < items * (cut + 1) / cuts; ++item) {
-      const int number = int(item / stripes), first = int(item % stripes) * step, wide = min(step, places - first), half = (wide + 1) / 2;
+      const int number = int(item / stripes), first = int(item % stripes) * step, wide = min(step, all - first), half = (wide + 1) / 2;
       const Real* planes = image + ((long long)number * g.channels + part * channels + c0) * g.pixels();
-      bfloat16* columns = scratch<bfloat16>(0, Count(rows) * half * 2 + LANES);
+      const int* right = packed + ((long long)number * g.group + part) * room;
+      if (width) {
+        add_side_by_side(g, planes, count, right, halves, first, wide, width, sums);
+        continue;
+      }
+      bfloat16* columns = scratch<bfloat16>(0, Count(rows + TILE) * half * 2 + LANES);
       if (g.plain()) {
-        for (int c = 0; c < count; ++c) round_row(planes + (long long)c * g.pixels() + first, wide, columns + (long long)c * half * 2);
+        for (int c = 0; c < count; ++c) {
+          bfloat16* to = columns + (long long)c * half * 2;
+          round_row(planes + (long long)c * g.pixels() + first, wide, to);
+          if (wide % 2) to[wide] = bfloat16(0.f);
+        }
       } else {
-        bfloat16* pixels = scratch<bfloat16>(1, Count(count) * (g.pixels() + 1) + LANES);
+        bfloat16* pixels = scratch<bfloat16>(1, Count(count) * g.pixels() + LANES);
         if (taken != number)
           for (int c = 0; c < count; ++c) round_row(planes + (long long)c * g.pixels(), g.pixels(), pixels + (long long)c * g.pixels());
         taken = number;
@@ -287,12 +486,12 @@ KERNEL weights_pairs(int n, const Real* image, const int* packed, Real* partial,
         for (int r = 0; r < rows; ++r)
           runs.row(pixels + (long long)(r / g.taps()) * g.pixels(), r % g.taps(), columns + (long long)r * half * 2, half * 2);
       }
-      const int* right = packed + ((long long)number * g.group + part) * room;
-      auto panel = [&](int k0, int, int j, int, int pitch, int*) -> const int* {
-        return right + (long long)j * halves + (long long)(first / 2 + k0) * pitch;
+      auto panel = [&](int k0, int j, int, int pitch, int*, Rows& words) {
+        words.even(right + j * halves + (long long)(first / 2 + k0) * pitch, min(DEEP, half - k0), pitch);
       };
       const Tiles tiles(half);
-      multiply_words(rows, filters, half, {(const int*)columns, half}, panel, sums, filters, {1, 1, nullptr, false});
+      multiply_words(rows, filters, half, {(const char*)columns, 4LL * half}, panel, beside_each_other, sums, filters,
+                     {1, 1, nullptr, false});
     }
   }
 #endif

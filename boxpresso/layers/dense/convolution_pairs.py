@@ -13,9 +13,11 @@ from .convolution_host import PACKED, HostConvolution
 from .sizes import SMALL, Sizes, scratch
 
 PAIRS = Kernels(Path(__file__).with_name("convolution_pairs.cpp"))
-BAND = 2**17  # words of the pixels under a band of rows, about
+BAND = 2**17  # words of the pixels that a block takes at once, about
 ROWS = 144  # of columns that a block of `gradient` has at least
-BLOCKS = 16  # of `gradient`, at least, where there are so many images and stripes
+TOGETHER = 64  # channels of a block of `gradient` whose planes are read as they are
+BLOCKS = 8  # of `gradient`, at least, where there are so many images and stripes
+TILE = 16  # rows of words that are read together, behind the last, too
 WORDS = np.dtype(np.int32)
 
 
@@ -47,21 +49,26 @@ class PairedConvolution(HostConvolution):
         elif self.back is not None:
             self.products(self.back, self.geometry_back, "ADJOINT", map, weights, bias, image)
         else:
-            words = self.words(weights, "COLUMNWISE")
+            words = self.words(weights, "COLUMNWISE", True)
             blocks = s.images * s.group * -(-s.inner // self.each)
             self.pairs.spread_pairs(blocks, map, words, bias, image, self.geometry, self.each)
 
-    def words(self, weights: AnyArray, form: str) -> AnyArray:
+    def words(self, weights: AnyArray, form: str, by_taps: bool) -> AnyArray:
         """The weights, in pairs, in one of the forms of convolution_pairs.cpp."""
         s = self.sizes
         words = scratch(self.device, self.count_words(form == "FORWARD"), WORDS)
         rows = s.maps if form == "FORWARD" else s.channels
-        self.pairs.pair_weights(rows, weights, words, self.geometry, self.pairs.constants[form])
+        self.pairs.pair_weights(-(-rows // TILE), weights, words, self.geometry, self.pairs.constants[form], by_taps)
         return words
 
     def count_words(self, forward: bool) -> int:
         s = self.sizes
-        return s.maps * -(-s.inner // 2) * s.taps if forward else s.channels * -(-s.filters // 2) * s.taps
+        rows, terms = (s.maps, s.inner) if forward else (s.channels * s.taps, s.filters)
+        return (rows + TILE) * -(-terms // 2) * (s.taps if forward else 1) + (TILE * s.taps * s.filters)
+
+    def side_by_side(self, s: Sizes, words: int) -> bool:
+        """Whether planes are read as they are, of so many words, or channels, at once."""
+        return set(s.stride) == {1} and words >= self.pairs.constants["SIDE_BY_SIDE"]
 
     def products(
         self,
@@ -74,14 +81,10 @@ class PairedConvolution(HostConvolution):
         map: AnyArray,
     ) -> None:
         """`correlate` of sizes `s`, which are these or those of the adjoint."""
-        words, high = self.words(weights, form), self.band(s)
-        blocks = s.images * s.group * -(-self.down(s) // high)
-        self.pairs.correlate_pairs(blocks, image, words, bias, map, geometry, high)
-
-    @staticmethod
-    def down(s: Sizes) -> int:
-        """Rows of the map."""
-        return s.padded(2)[2]
+        by_taps = self.side_by_side(s, -(-s.inner // 2))
+        words, high = self.words(weights, form, by_taps), self.band(s)
+        blocks = s.images * s.group * -(-s.padded(2)[2] // high)
+        self.pairs.correlate_pairs(blocks, image, words, bias, map, geometry, high, by_taps)
 
     def band(self, s: Sizes) -> int:
         """Rows of the map that a block takes: their pixels stay in the second cache, and all workers are busy."""
@@ -91,42 +94,51 @@ class PairedConvolution(HostConvolution):
         return max(1, min(down, fitting, fair))
 
     @cached_property
-    def parts(self) -> tuple[int, int, int, int]:
-        """For `gradient`: images at once, words of an image's map, channels of a block, cuts of the images' stripes.
+    def parts(self) -> tuple[int, int, int, int, int, int]:
+        """For `gradient`: images at once, words of an image's map, channels of a block, cuts of the stripes, places of a row,
+        0 where all rows are one, and places, or rows, of a stripe.
 
         They order sums, so only sizes decide them.
         """
         s, c = self.sizes, self.kernels.constants
-        lanes = 16 if c["CUT"] % 16 == 0 else c["CUT"]
-        room = s.group * -(-s.filters // lanes) * lanes * -(-s.places // 2)
-        each = max(1, min(-(-ROWS // s.taps), s.inner))
+        _, _, down, across, high, wide, _, _, _, _, down_by, across_by = s.padded(2)
+        width = 0
+        if not s.identity and self.side_by_side(s, s.inner):
+            width = across + (wide - 1) * across_by
+            width += width % 2
+        each = min(TOGETHER if width else -(-ROWS // s.taps), s.inner)
+        if width:
+            step = max(1, min(down, 2 * BAND // (each * width) - (high - 1) * down_by))
+        else:
+            rows = min(down, c["PLACES"] // max(1, across))
+            step = max(2, (rows * across or c["PLACES"]) // 2 * 2)
+        room = s.group * -(-s.filters // TILE) * TILE * (down * width // 2 if width else -(-s.places // 2))
         together = max(1, min(s.images, PACKED // max(1, room)))
-        blocks = s.group * -(-s.inner // each)
-        return together, room, each, max(1, min(together, -(-BLOCKS // blocks)))
+        cuts = max(1, min(together, -(-BLOCKS // (s.group * -(-s.inner // each)))))
+        return together, room, each, cuts, width, step
 
     def gradient(self, image: AnyArray, map: AnyArray, weights_diff: AnyArray) -> None:
         s = self.sizes
         if self.plain or image.dtype != np.float32:
             super().gradient(image, map, weights_diff)
             return
-        together, room, each, cuts = self.parts
-        cut = self.kernels.constants["CUT"]
-        columns = -(-s.filters // cut)
+        together, room, each, cuts, width, step = self.parts
+        columns = -(-s.filters // self.kernels.constants["CUT"])
         for first in range(0, s.images, together):
             count = min(together, s.images - first)
             x = self.device.part(image, first * s.channels * s.pixels, (count, s.channels, s.pixels))
             y = self.device.part(map, first * s.maps * s.places, (count, s.maps, s.places))
             packed = scratch(self.device, count * room, WORDS)
             partial = scratch(self.device, cuts * s.maps * s.depth, image.dtype)
-            self.pairs.pack_map_pairs(count * s.group * columns, y, packed, self.geometry)
+            self.pairs.pack_map_pairs(count * s.group * columns, y, packed, self.geometry, width)
             blocks = s.group * cuts * -(-s.inner // each)
-            self.pairs.weights_pairs(blocks, x, packed, partial, self.geometry, count, cuts, each)
+            self.pairs.weights_pairs(blocks, x, packed, partial, self.geometry, count, cuts, each, width, step)
             self.kernels.join_weights(s.group * columns, partial, weights_diff, s.filters, s.depth, cuts)
 
     def room(self, dtype: Any, down: bool, learns: bool) -> int:
         if self.plain or dtype != np.float32:
             return super().room(dtype, down, learns)
-        together, room, _, cuts = self.parts
+        together, room, _, cuts, _, _ = self.parts
         s, own = self.sizes, self.worker_room(True, down, learns)
         words = [self.count_words(True), self.count_words(False) * down, together * room * learns]
         return max(words) + cuts * s.maps * s.depth * learns + (self.device.workers * own if own > SMALL else 0)
@@ -141,12 +153,14 @@ class PairedConvolution(HostConvolution):
         elif down:
             counts.append((-(-s.filters // 2) + min(c["TAPS"], self.each * s.taps)) * c["PLACES"])
         if learns:
-            each = self.parts[2]
-            counts.append((each * s.taps * c["PLACES"] + (0 if s.identity else each * s.pixels)) // 2)
+            _, _, each, _, width, step = self.parts
+            high, by = s.padded(2)[4], s.padded(2)[10]
+            under = (each + TILE) * (step + (high - 1) * by) * width if width else 0 if s.identity else each * s.pixels
+            counts.append((under + (0 if width else (each * s.taps + TILE) * step)) // 2)
         return max(counts)
 
     def pixels_under(self, s: Sizes) -> int:
-        """Words of the pixels under a band of rows."""
-        height, width, _, _, kernel, _, stride, _, _, _, dilation, _ = s.padded(2)
-        rows = min(height, (self.band(s) - 1) * stride + (kernel - 1) * dilation + 1)
-        return -(-s.inner // 2) * rows * width
+        """Words of the pixels under a band of rows, with their padding."""
+        _, width, _, _, kernel, _, stride, _, _, pad, dilation, _ = s.padded(2)
+        rows = (self.band(s) - 1) * stride + (kernel - 1) * dilation + 1
+        return -(-s.inner // 2) * rows * (width + 2 * pad)

@@ -164,7 +164,7 @@ template <int V, bool TERMS>
 DEVICE void rows_pairs(int depth, const PairRows& left, const int* panel, int rows, int channel, int filters, Real* partial, bool first,
                        bool last, const Target& t) {
 #if TILED
-  multiply_tiles<false>(RowsOfPairs<TERMS>{left}, rows, depth, panel, V, first ? nullptr : partial, V * TILE, partial);
+  multiply_tiles<false>(RowsOfPairs<TERMS>{left}, rows, depth, EvenWords{panel, V}, V, first ? nullptr : partial, V * TILE, partial);
   if (!last) return;
   depth = 0, first = false;  // whole sums are stored below
 #endif

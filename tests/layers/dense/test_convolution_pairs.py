@@ -33,6 +33,15 @@ WINDOWS = [
     (2, 6, 8, 8, 10, (3, 3), {"pad": (3, 3)}),
     (2, 5, 3, 3, 4, (3, 3), {}),
     (1, 2, 40, 33, 130, (2, 2), {"stride": (3, 1), "pad": (1, 0)}),
+    # Of channels enough, and side by side: planes are read as they are
+    (1, 40, 12, 11, 36, (3, 3), {"pad": (2, 2), "dilation": (2, 2)}),
+    (2, 33, 9, 70, 65, (3, 2), {"pad": (1, 0)}),
+    (1, 64, 8, 9, 40, (3, 3), {"pad": (1, 1), "group": 2}),
+    (1, 16, 2, 1500, 9, (1, 3), {"pad": (0, 1)}),
+    (2, 24, 30, 1, 17, (3, 1), {"pad": (1, 0)}),
+    (1, 20, 5, 6, 8, (3, 3), {"pad": (3, 4)}),
+    (1, 31, 64, 64, 33, (1, 1), {"pad": (1, 0)}),
+    (1, 128, 16, 16, 130, (5, 5), {}),
 ]
 LAYER = """
 layer {{ name: "x" type: "Input" top: "x" input_param {{ shape {{ dim: 2 dim: 6 dim: 9 dim: 8 }} }} }}
@@ -122,8 +131,9 @@ def test_a_batch_that_is_packed_in_parts(monkeypatch):
 @able
 @pytest.mark.usefixtures("always_all")
 @pytest.mark.parametrize("workers", [1, 3, 64])
-def test_results_do_not_depend_on_workers(workers, monkeypatch):
-    s, rng = sizes_of(WINDOWS[2]), np.random.default_rng(4)
+@pytest.mark.parametrize("case", [WINDOWS[2], WINDOWS[15]], ids=str)
+def test_results_do_not_depend_on_workers(case, workers, monkeypatch):
+    s, rng = sizes_of(case), np.random.default_rng(4)
     x, weights, y = (
         rng.standard_normal(shape).astype(np.float32)
         for shape in ((s.images, s.channels, *s.image), (s.maps, s.inner, *s.kernel), (s.images, s.maps, *s.map))
