@@ -24,10 +24,12 @@ DEVICE void in_memory() { __asm__ volatile("" : : : "memory"); }
 #endif
 
 // While it lasts the calling thread has tiles for sums over `depth` words: four of sums, and one of each operand of whole rows and of those
-// that remain at the end. They hold nothing before and after, as no function may rely on them over a call (System V ABI); what
+// that remain at the end, or two of whole ones. They hold nothing before and after, as no function may rely on them over a call (System V ABI); what
 // interrupts a thread saves them.
 struct Tiles {
 #if TILED
+  static inline thread_local bool even = false;  // whether nothing remains: then each operand has two tiles of whole rows
+
   explicit Tiles(int depth) {
     struct alignas(64) {
       uint8_t palette, start, none[14];
@@ -36,10 +38,10 @@ struct Tiles {
     } shapes = {1, 0, {}, {}, {}};
     const int rest = depth % TILE;
     for (int t = 0; t < 8; ++t) {
-      const bool whole = t < 6;
+      const bool whole = t < 6 || rest == 0;
       shapes.rows[t] = uint8_t(whole || t == 6 ? TILE : rest), shapes.bytes[t] = uint16_t(whole || t == 7 ? 4 * TILE : 4 * rest);
-      if (!whole && rest == 0) shapes.rows[t] = 0, shapes.bytes[t] = 0;
     }
+    even = rest == 0;
     in_memory();  // GCC takes it to read eight bytes
     _tile_loadconfig(&shapes);
   }
@@ -127,6 +129,23 @@ DEVICE void multiply_tiles(const Left& left, int rows, int depth, const Right& r
       MULTIPLY(2, a, b);                                   \
     }                                                      \
   } while (0)
+// The same with two tiles of each operand.
+#define EVEN_STEP()                                                \
+  do {                                                             \
+    LOAD(4, upper.at, upper.pitch);                                \
+    LOAD(5, filters, pitch);                                       \
+    if (two) LOAD(6, filters + TILE, pitch);                       \
+    if (both) {                                                    \
+      const TileOf lower(left, i + TILE, rows, k, count, room[1]); \
+      LOAD(7, lower.at, lower.pitch);                              \
+    }                                                              \
+    MULTIPLY(0, 4, 5);                                             \
+    if (two) MULTIPLY(1, 4, 6);                                    \
+    if (both) {                                                    \
+      MULTIPLY(2, 7, 5);                                           \
+      if (two) MULTIPLY(3, 7, 6);                                  \
+    }                                                              \
+  } while (0)
 #define BEGIN(sum, row, vector)                                                                                         \
   do {                                                                                                                  \
     if (begin) LOAD(sum, (const char*)begin + ((row) * (long long)(begin_pitch) + (vector) * TILE) * 4, 4LL * begin_pitch); \
@@ -134,6 +153,7 @@ DEVICE void multiply_tiles(const Left& left, int rows, int depth, const Right& r
   } while (0)
 #define END(sum, row, vector) _tile_stored(sum, (char*)sums + ((row) * (long long)(vectors) + (vector)) * 4 * TILE, sums_pitch)
   alignas(64) char room[2][TILE * TILE * 4];
+  const bool even = Tiles::even;
   const long long pitch = right.pitch(), sums_pitch = 4LL * TILE * vectors;
   for (int i = 0; i < rows; i += 2 * TILE)
     for (int v = 0; v < vectors; v += 2) {
@@ -146,7 +166,8 @@ DEVICE void multiply_tiles(const Left& left, int rows, int depth, const Right& r
         count = right.count(step, depth - k);
         const int* filters = right.at(step, k) + v * TILE;
         const TileOf upper(left, i, rows, k, count, room[0]);
-        if (count == TILE) STEP(4, 5);
+        if (even) EVEN_STEP();
+        else if (count == TILE) STEP(4, 5);
         else STEP(6, 7);
       }
       END(0, i, v);
@@ -156,6 +177,7 @@ DEVICE void multiply_tiles(const Left& left, int rows, int depth, const Right& r
     }
 #undef END
 #undef BEGIN
+#undef EVEN_STEP
 #undef STEP
 #undef MULTIPLY
 #undef LOAD

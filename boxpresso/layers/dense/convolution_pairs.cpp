@@ -170,10 +170,12 @@ DEVICE void multiply_words(int rows, int columns, int depth, const Words& left, 
         rows_words(vectors, {left.at + 4LL * k0, left.pitch}, right, rows, k0 == 0, sums + (long long)(j - j0) * high);
       }
     }
-    for (int j = j0; j < end; j += WIDE) {
-      const int wide = min(WIDE, end - j);
-      put(sums + (long long)(j - j0) * high, vectors_of(wide) * LANES, rows, places_of(j, wide), c, ldc, finish);
-    }
+    for (int i = 0; i < rows; i += TILE)  // of few rows all columns, for those are neighbours in memory
+      for (int j = j0; j < end; j += WIDE) {
+        const int wide = min(WIDE, end - j), pitch = vectors_of(wide) * LANES;
+        const Finish part = {1, finish.beta, finish.bias ? finish.bias + i : nullptr, false};
+        put(sums + (long long)(j - j0) * high + i * pitch, pitch, min(TILE, rows - i), places_of(j, wide), c + i * ldc, ldc, part);
+      }
   }
 }
 
