@@ -82,7 +82,7 @@ def readNetFromCaffe(prototxt: ModelFile, caffeModel: ModelFile | None = None) -
 
 @opencv_errors
 @also(bufferModel="model", bufferConfig="config")
-def readNet(model: ModelFile, config: ModelFile | None = None, framework: ModelFile = "") -> Net:
+def readNet(model: ModelFile, config: ModelFile | None = None, framework: ModelFile | None = "") -> Net:
     """`readNetFromCaffe` with the two files in any order, as cv2.dnn.readNet tells them apart by their names; or
     readNet("caffe", weights, prototxt), of buffers.
 
@@ -93,6 +93,7 @@ def readNet(model: ModelFile, config: ModelFile | None = None, framework: ModelF
     """
     if isinstance(model, str) and config is not None and is_buffer(config):
         model, config, framework = config, framework, model
+    framework = framework or ""  # as OpenCV, whose samples hand on that nothing was asked for
     if not isinstance(framework, str) or framework.lower() not in ("", "caffe"):
         raise ModelError(f"readNet: Boxpresso reads Caffe's models, not those of {framework!r}")
     if config is None or (isinstance(config, str) and not config):
@@ -167,8 +168,9 @@ class LayerInfo:
 
     def __init__(
         self, name: str, type: str, blobs: list[Numpy], preferableTarget: int = DNN_TARGET_CPU,
-        write: Callable[[Sequence[Any]], list[Numpy]] | None = None,
+        write: Callable[[Sequence[Any]], list[Numpy]] | None = None, outputs: Sequence[str] | None = None,
     ) -> None:  # fmt: skip
+        self._outputs = outputs
         self.name, self.type, self.preferableTarget = name, type, preferableTarget
         self._blobs, self._write = blobs, write
 
@@ -182,6 +184,11 @@ class LayerInfo:
         if self._write is None:
             raise BoxpressoError(f"getLayer: the layer {self.name!r} has no weights to set")
         self._blobs = self._write(values)
+
+    def outputNameToIndex(self, outputName: str) -> int:
+        """The number of an output: of the layer of all inputs that of an input, -1 for none of this name; of others 0."""
+        outputs = self._outputs
+        return 0 if outputs is None else outputs.index(outputName) if outputName in outputs else -1
 
     def __repr__(self) -> str:
         return f"LayerInfo({self.name!r}, {self.type!r}, {len(self._blobs)} blobs)"
@@ -481,7 +488,7 @@ class Net:
         """
         names = {number: name for name, number in self._ids.items()}
         if layerId in (0, INPUT):
-            return LayerInfo(INPUT, "", [])
+            return LayerInfo(INPUT, "", [], outputs=self._labels or list(self.net.inputs))
         name = layerId if isinstance(layerId, str) else names.get(int(layerId), "")
         if name not in self._known:
             raise BoxpressoError(f"getLayer: the net has no layer {layerId!r}; numbers are 1 to {len(names)}")

@@ -242,6 +242,8 @@ def test_layers_by_name_and_number():
     assert net.getLayerTypes() == ("Power", "ReLU", "Slice", "__NetInputLayer__")
     assert (net.getLayersCount("Power"), net.getLayersCount("__NetInputLayer__")) == (2, 1)
     assert (net.getLayerId("_input"), net.getLayer(0).name, net.getLayer(0).type) == (0, "_input", "")
+    assert [net.getLayer(0).outputNameToIndex(name) for name in (*net.net.inputs, "im_info", "")] == [0, 1, -1, -1]
+    assert net.getLayer(2).outputNameToIndex("anything") == 0  # as OpenCV's layers say
     assert 'name: "positive"' in net.dump()
     assert dnn.Net().empty()
 
@@ -328,6 +330,7 @@ def test_what_a_net_refuses():
 
 def test_files_buffers_and_missing_weights():
     proto, model = SHAPES / "deploy.prototxt", SHAPES / "shapes.caffemodel"
+    assert dnn.readNet(str(model), str(proto), None).getLayerNames()  # as OpenCV's samples call it
     nets = [
         dnn.readNetFromCaffe(str(proto), str(model)),
         dnn.readNetFromCaffe(proto.read_bytes(), bytearray(model.read_bytes())),
