@@ -249,7 +249,7 @@ def test_texts_of_a_level():
     assert not bf16.changes(b"".join(ReLU.kernels.texts))
     assert all(level.changes(b"") for level in lower)
     files = {kernels.path.name for kernels in build.declared() if amx.changes(b"".join(kernels.texts))}
-    assert files == {"convolution_bf16.cpp", "convolution_int8.cpp", "winograd_bf16.cpp"}
+    assert files == {"convolution_bf16.cpp", "convolution_int8.cpp", "convolution_pairs.cpp", "winograd_bf16.cpp"}
 
 
 ASKS = """
