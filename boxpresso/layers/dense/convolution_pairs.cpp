@@ -18,7 +18,7 @@ constexpr int SIDE_BY_SIDE = 8;  // words of a tap, or channels, from which on p
 
 constexpr int ACROSS = TILED ? 4 : VECTORS, WIDE = ACROSS * LANES;  // vectors and columns of a panel
 constexpr int DEEP = TILED ? 128 : DEPTH;                           // words of a sum that are done for all rows before the next
-constexpr int STEPS = DEEP / SIDE_BY_SIDE;
+constexpr int MOST_STEPS = DEEP / SIDE_BY_SIDE;
 constexpr int SUMS = 1 << 17;   // that are kept, about, before they go where they belong
 typedef int Pair __attribute__((aligned(2), may_alias));
 
@@ -42,8 +42,8 @@ struct LeftWords {
 
 // A part of a right operand: rows of words in steps of up to TILE, from `at[step]` on, `words` apart.
 struct Rows {
-  const int* begins[STEPS];
-  int counts[STEPS];
+  const int* begins[MOST_STEPS];
+  int counts[MOST_STEPS];
   int steps = 0, depth = 0;
   long long words = 0;
 
@@ -307,7 +307,7 @@ KERNEL correlate_pairs(int n, const Real* image, const int* words, const Real* b
       }
       auto panel = [&](int k0, int j, int, int, int*, Rows& right) {
         right.words = padded.pitch;
-        for (int k = k0; k < depth && right.depth < DEEP && right.steps < STEPS;) {
+        for (int k = k0; k < depth && right.depth < DEEP && right.steps < MOST_STEPS;) {
           const int tap = k / each, q = k % each, count = min(TILE, each - q);
           if (right.depth + count > DEEP) break;
           const int shift = tap / g.kernel_w * g.dilation_h * width + tap % g.kernel_w * g.dilation_w;
