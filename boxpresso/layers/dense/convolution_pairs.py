@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...device import AnyArray, Device, Kernels
-from .convolution_host import PACKED, HostConvolution
+from .convolution_host import LOOSE, PACKED, HostConvolution
 from .sizes import SMALL, Sizes, scratch
 
 PAIRS = Kernels(Path(__file__).with_name("convolution_pairs.cpp"))
@@ -67,8 +67,11 @@ class PairedConvolution(HostConvolution):
         return (rows + TILE) * -(-terms // 2) * (s.taps if forward else 1) + (TILE * s.taps * s.filters)
 
     def side_by_side(self, s: Sizes, words: int) -> bool:
-        """Whether planes are read as they are, of so many words, or channels, at once."""
-        return set(s.stride) == {1} and words >= self.pairs.constants["SIDE_BY_SIDE"]
+        """Whether planes are read as they are, so many words, or channels, at once: not where padding would be most."""
+        _, _, down, across, high, wide, _, _, _, _, down_by, across_by = s.padded(2)
+        padded = (down + (high - 1) * down_by) * (across + (wide - 1) * across_by)
+        enough = words >= self.pairs.constants["SIDE_BY_SIDE"]
+        return enough and set(s.stride) == {1} and padded <= LOOSE * (s.pixels + s.places)
 
     def products(
         self,
@@ -160,7 +163,9 @@ class PairedConvolution(HostConvolution):
         return max(counts)
 
     def pixels_under(self, s: Sizes) -> int:
-        """Words of the pixels under a band of rows, with their padding."""
-        _, width, _, _, kernel, _, stride, _, _, pad, dilation, _ = s.padded(2)
-        rows = (self.band(s) - 1) * stride + (kernel - 1) * dilation + 1
-        return -(-s.inner // 2) * rows * (width + 2 * pad)
+        """Words of the pixels under a band of rows, with their padding where planes are read as they are."""
+        height, width, _, across, high, wide, stride, _, _, _, down_by, across_by = s.padded(2)
+        rows, each = (self.band(s) - 1) * stride + (high - 1) * down_by + 1, -(-s.inner // 2)
+        if self.side_by_side(s, each):
+            return each * rows * (across + (wide - 1) * across_by)
+        return each * min(rows, height) * width

@@ -42,6 +42,8 @@ WINDOWS = [
     (1, 20, 5, 6, 8, (3, 3), {"pad": (3, 4)}),
     (1, 31, 64, 64, 33, (1, 1), {"pad": (1, 0)}),
     (1, 128, 16, 16, 130, (5, 5), {}),
+    # But not where their padding would be a thousand times as large
+    (1, 20, 8, 7, 18, (3, 3), {"pad": (900, 900), "dilation": (900, 900)}),
 ]
 LAYER = """
 layer {{ name: "x" type: "Input" top: "x" input_param {{ shape {{ dim: 2 dim: 6 dim: 9 dim: 8 }} }} }}
@@ -118,6 +120,13 @@ def check(case: tuple, rng: np.random.Generator) -> None:
 @pytest.mark.parametrize("case", WINDOWS, ids=str)
 def test_a_convolution_and_its_gradients(case):
     check(case, np.random.default_rng(1))
+
+
+@able
+def test_padding_takes_no_memory_of_its_own():
+    sizes = [sizes_of((1, 20, 8, 7, 18, (3, 3), {"pad": (n, n), "dilation": (n, n)})) for n in (1, 12000)]
+    rooms = [PairedConvolution(s, open_device("cpu")).worker_room(True, True, True) for s in sizes]
+    assert rooms[1] <= 4 * rooms[0] + 2**20
 
 
 @able
