@@ -161,3 +161,5 @@ class DeconvolutionFixed(
     >>> run_layer(text, [[[[1]], [[10]]]], params=[[1.4, 0.6]]).item()  # 1.5 and 0.5
     6.5
     """
+
+    can_pair = False  # it rounds by itself

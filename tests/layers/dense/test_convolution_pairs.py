@@ -229,13 +229,23 @@ def test_a_batch_without_images():
 
 
 @able
-def test_fixed_point_layers_round_by_themselves():
-    fields = 'type: "ConvolutionRistretto" bottom: "x" top: "y" convolution_param { num_output: 4 kernel_size: 3 }'
-    quantized = "quantization_param { bw_params: 16 fl_params: 12 bw_layer_in: 16 fl_layer_in: 8 bw_layer_out: 16 fl_layer_out: 8 }"
-    text = LAYER[: LAYER.index('layer {{ name: "y"')].format() + f'layer {{ name: "y" {fields} {quantized} }}'
+@pytest.mark.parametrize(
+    "layer",
+    [
+        """type: "ConvolutionRistretto" convolution_param { num_output: 4 kernel_size: 3 weight_filler { type: "xavier" } }
+        quantization_param { bw_params: 16 fl_params: 12 bw_layer_in: 16 fl_layer_in: 8 bw_layer_out: 16 fl_layer_out: 8 }""",
+        """type: "ConvolutionFixed" convolution_param { num_output: 4 kernel_size: 3 weight_filler { type: "xavier" } }
+        fixed_param { bit_width: 12 }""",
+        """type: "DeconvolutionFixed" convolution_param { num_output: 4 kernel_size: 3 weight_filler { type: "xavier" } }
+        fixed_param { bit_width: 12 }""",
+    ],
+)
+def test_fixed_point_layers_round_by_themselves(layer):
+    text = LAYER[: LAYER.index('layer {{ name: "y"')].format() + f'layer {{ name: "y" bottom: "x" top: "y" {layer} }}'
     x = np.random.default_rng(6).standard_normal((2, 6, 9, 8))
     tops = [
         Net(parse_net(text), phase="TRAIN", device="cpu", seed=1, precision=precision).forward(x=x)["y"]
         for precision in (None, "bf16")
     ]
     np.testing.assert_array_equal(*tops)
+    assert tops[0].any()
