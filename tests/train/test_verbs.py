@@ -138,17 +138,17 @@ def test_of_several_ranks_one_writes_the_project_of_a_folder(monkeypatch, capsys
     ranks, seen = Ranks(), []
     ranks.rank, ranks.size = 1, 2
     monkeypatch.setattr(ranks, "together", contextlib.nullcontext)
-    monkeypatch.setattr(ranks, "common", lambda value: ("p/solver.prototxt", "p/train.log", "auto"))
+    monkeypatch.setattr(ranks, "common", lambda value: ("p/solver.prototxt", "p/train.log", "auto", "bf16"))
     monkeypatch.setattr("boxpresso.train.ranks.open_ranks", lambda: ranks)
     monkeypatch.setattr(
         "boxpresso.cli.train.prepared", lambda args: pytest.fail("a rank that is not the first writes it")
     )
 
     def solver(source, **options):
-        seen.append((source, options["ranks"]))
+        seen.append((source, options["ranks"], options["precision"]))
         raise ModelError("far enough")
 
     monkeypatch.setattr("boxpresso.train.Solver", solver)
     assert main(["train", "pictures"]) == 1
-    assert seen == [("p/solver.prototxt", ranks)]
+    assert seen == [("p/solver.prototxt", ranks, "bf16")]  # what the first one has found to be faster
     assert "far enough" in capsys.readouterr().err
