@@ -71,10 +71,10 @@ def boxpresso(data: Path, seconds: float) -> list[list[Any]]:
     """The rows of `boxpresso train FOLDER`: its best weights and its last."""
 
     def plan(wish: project.Wish, made: project.Made) -> tuple[SolverParameter, str | None]:
-        made_of, minutes, clock = training.Project(wish.out, data, made), seconds / 60, time.process_time
-        precision, _ = training.faster(made_of.solver, "cpu", clock)
-        made_of = training.sized(made_of, minutes, "cpu", clock, precision=precision)
-        training.fit(made_of, minutes, "cpu", clock, precision)
+        trained, minutes, clock = training.Project(wish.out, data, made), seconds / 60, time.process_time
+        precision, _ = training.faster(trained.solver, "cpu", clock)
+        trained = training.sized(trained, minutes, "cpu", clock, precision=precision)
+        training.fit(trained, minutes, "cpu", clock, precision)
         return read_solver(wish.out / "solver.prototxt"), precision
 
     return solved(data, "boxpresso small", plan, backbone=training.BACKBONE)

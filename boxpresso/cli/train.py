@@ -74,10 +74,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--best", action=BooleanOptionalAction, default=True, help=text)
     text = "end after N tests without a better one, with a snapshot"
     add("--patience", metavar="N", type=arguments.positive, help=text)
-    text = (
-        "bf16: factors of convolutions and of their gradients in bfloat16, on CPUs that multiply it (default: float32; "
-    )
-    text += "for a FOLDER the faster of both)"
+    text = "bf16: factors of convolutions and of their gradients in bfloat16, on CPUs that multiply it"
+    text += " (default: float32; for a FOLDER the faster of both)"
     add("--precision", choices=("float32", "bf16"), help=text)
     text = "train some iterations at growing rates, suggest one, and write nothing but a picture beside SOLVER"
     add("--find-lr", action="store_true", help=text)

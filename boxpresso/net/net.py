@@ -98,9 +98,8 @@ class Net(Batched):
         weights of convolutions and inner products to it, and sums in float32; the CPU must have AVX512-BF16 or ARM's BF16.
         Results then differ by some 1e-2 of the largest value, by more behind many layers. Where layers run one by one, as in
         training, all arrays stay float32, and Convolution and Deconvolution round the factors of their products and of those
-        of their gradients. "fastest" measures all of these that
-        there are in the first forward, and again after other weights or scales, and takes the fastest; `precision_times` says
-        what was measured.
+        of their gradients. "fastest" measures all of these that there are in the first forward, and again after other weights
+        or scales, and takes the fastest; `precision_times` says what was measured.
 
     Attributes
     ----------

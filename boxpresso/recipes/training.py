@@ -25,6 +25,7 @@ SEED = 1  # of the split and of training
 SHARE = 0.9  # of the minutes, for iterations and tests; the rest is for compiling, snapshots and the report
 READ = (*PICTURES, ".xml", ".json", ".csv", ".txt", ".names", ".yaml", ".yml")  # what a folder's pictures are read from
 WARM, TIMED = 3, 10  # iterations before the measured ones, and of these, at least
+FEW = 3  # of these, where two ways are compared before anything else happens
 MEASURED = 0.01  # of the minutes: how long both last, for the first rounds over the pictures cost more than others
 LONGEST = 20  # seconds of it
 SIDES = (128, 160, 192)  # of the input: the larger ones see more of a picture, and take longer to learn
@@ -197,8 +198,8 @@ def measured(
 ) -> tuple[float, float]:  # fmt: skip
     """Seconds of an iteration and of a whole test, of a solver whose weights are then forgotten.
 
-    least: seconds for which it trains before the iterations that are measured, and for which these last. tests: without, 0
-    stands for the test.
+    least: seconds for which it trains before the iterations that are measured, and for which these last. tests: without, fewer
+    iterations are measured, and 0 stands for the test.
     """
     param = read_solver(path)
     param.display = 0
@@ -215,7 +216,7 @@ def measured(
             return (clock() - start) / count
 
         train(WARM)
-        iteration, start = train(TIMED), clock()
+        iteration, start = train(TIMED if tests else FEW), clock()
         if tests:
             solver.test()
         return iteration, (clock() - start if tests else 0.0)

@@ -676,15 +676,11 @@ def wants_bf16(precision: str | None, device: Device, dtype: Any, planned: bool)
         raise DeviceError(f"precision={precision!r} is not reproducible: {why}")
     if precision == "bf16":
         able = device.kind == "cpu" and np.dtype(dtype) == np.float32 and bf16_available(device)
+        needs, way = "a CPU with AVX512-BF16 or ARM's BF16, and float32", ""
     else:
-        able = can_int8(device, dtype, planned)
-    if not able:
-        needs = (
-            "a CPU with AVX512-BF16 or ARM's BF16 and float32"
-            if precision == "bf16"
-            else "the CPU, float32, phase TEST and optimize"
-        )
+        able, needs = can_int8(device, dtype, planned), "the CPU, float32, phase TEST and optimize"
         way = "" if planned else ", and layers run one by one (phase TRAIN, force_backward or optimize=False)"
+    if not able:
         raise DeviceError(
             f"precision={precision!r} needs {needs}; this is {device.describe()}, in {np.dtype(dtype)}{way}"
         )

@@ -22,23 +22,15 @@ constexpr int MOST_STEPS = DEEP / SIDE_BY_SIDE;
 constexpr int SUMS = 1 << 17;   // that are kept, about, before they go where they belong
 typedef int Pair __attribute__((aligned(2), may_alias));
 
-// Rows of words: row i begins i * pitch bytes behind `at`.
+// Rows of words, a left operand of multiply_tiles: row i begins i * pitch bytes behind `begin`.
 struct Words {
-  const char* at;
+  const char* begin;
   long long pitch;
 
-  const char* row(int i) const { return at + i * pitch; }
-  static long long at_word(int k) { return 4LL * k; }
-};
-
-#if TILED
-struct LeftWords {
-  const Words& words;
-  const char* row(int i) const { return words.row(i); }
-  long long at(int k) const { return Words::at_word(k); }
+  const char* row(int i) const { return begin + i * pitch; }
+  long long at(int k) const { return 4LL * k; }
   int beside(int, int most) const { return most; }
 };
-#endif
 
 // A part of a right operand: rows of words in steps of up to TILE, from `at[step]` on, `words` apart.
 struct Rows {
@@ -114,7 +106,7 @@ DEVICE int with_spare(int rows) { return (rows + TILE - 1) / TILE * TILE; }
 template <int V>
 DEVICE void rows_words(const Words& left, const Rows& right, int rows, bool first, Real* sums) {
 #if TILED
-  multiply_tiles<false>(LeftWords{left}, with_spare(rows), right.depth, right, V, first ? nullptr : sums, V * TILE, sums);
+  multiply_tiles<false>(left, with_spare(rows), right.depth, right, V, first ? nullptr : sums, V * TILE, sums);
 #else
   for (int i = 0; i < rows; i += ROWS) tile_words<V>({left.row(i), left.pitch}, right, rows - i, first, sums + i * V * LANES);
 #endif
@@ -127,10 +119,10 @@ DEVICE void rows_words(int vectors, const Words& left, const Rows& right, int ro
   else rows_words<1>(left, right, rows, first, sums);
 }
 
-// Sums of `pitch` columns to where they go: c = sums + bias of the row, or with beta 1 added to c; a row of c is `ldc` numbers from the next.
-DEVICE void put(const Real* sums, int pitch, int rows, const Places& places, Real* c, long long ldc, const Finish& f) {
+// Sums of `pitch` columns to where they go: c = sums + bias of the row, or, to `add`, that and c; a row of c is `ldc` numbers from the next.
+DEVICE void put(const Real* sums, int pitch, int rows, const Places& places, Real* c, long long ldc, const Real* bias_of, bool add) {
   for (int i = 0; i < rows; ++i, sums += pitch) {
-    const Real bias = f.bias ? f.bias[i] : Real(0);
+    const Real bias = bias_of ? bias_of[i] : Real(0);
     for (int r = 0; r < places.used; ++r) {
       const Places::Run& run = places.runs[r];
       const Real* from = sums + run.at;
@@ -138,12 +130,12 @@ DEVICE void put(const Real* sums, int pitch, int rows, const Places& places, Rea
       int x = 0;
       for (; x + LANES <= run.count; x += LANES) {
         Vector value = load(from + x) + bias;
-        if (f.beta != 0) value += load(to + x);
+        if (add) value += load(to + x);
         store(to + x, value);
       }
       if (const int rest = run.count - x; rest > 0) {
         Vector value = load_part(from + x, rest) + bias;
-        if (f.beta != 0) value += load_part(to + x, rest);
+        if (add) value += load_part(to + x, rest);
         store_part(to + x, value, rest);
       }
     }
@@ -154,7 +146,7 @@ DEVICE void put(const Real* sums, int pitch, int rows, const Places& places, Rea
 // from row k and column j on; it may write `pitch` words of a row into `room`. places_of(j, columns) says where these columns go.
 template <class PanelOf, class PlacesOf>
 DEVICE void multiply_words(int rows, int columns, int depth, const Words& left, PanelOf panel_of, PlacesOf places_of, Real* c,
-                           long long ldc, const Finish& finish) {
+                           long long ldc, const Real* bias, bool add) {
   const int high = with_spare(rows), together = max(WIDE, SUMS / high / WIDE * WIDE);  // columns whose sums are kept
   int* room = scratch<int>(0, DEEP * WIDE + LANES);
   Real* sums = scratch(1, Count(high) * ((min(together, columns) + WIDE - 1) / WIDE * WIDE));
@@ -167,14 +159,14 @@ DEVICE void multiply_words(int rows, int columns, int depth, const Words& left, 
         Rows right;
         panel_of(k0, j, wide, vectors * LANES, room, right);
         deep = right.depth;
-        rows_words(vectors, {left.at + 4LL * k0, left.pitch}, right, rows, k0 == 0, sums + (long long)(j - j0) * high);
+        rows_words(vectors, {left.begin + left.at(k0), left.pitch}, right, rows, k0 == 0, sums + (long long)(j - j0) * high);
       }
     }
     for (int i = 0; i < rows; i += TILE)  // of few rows all columns, for those are neighbours in memory
       for (int j = j0; j < end; j += WIDE) {
         const int wide = min(WIDE, end - j), pitch = vectors_of(wide) * LANES;
-        const Finish part = {1, finish.beta, finish.bias ? finish.bias + i : nullptr, false};
-        put(sums + (long long)(j - j0) * high + i * pitch, pitch, min(TILE, rows - i), places_of(j, wide), c + i * ldc, ldc, part);
+        put(sums + (long long)(j - j0) * high + i * pitch, pitch, min(TILE, rows - i), places_of(j, wide), c + i * ldc, ldc,
+            bias ? bias + i : nullptr, add);
       }
   }
 }
@@ -291,7 +283,7 @@ KERNEL correlate_pairs(int n, const Real* image, const int* words, const Real* b
     const Real* planes = image + ((long long)(product / g.group) * g.channels + part * channels) * g.pixels();
     const Words left = {(const char*)(words + (long long)part * filters * depth), 4LL * depth};
     Real* to = map + (long long)product * filters * g.places() + first;
-    const Finish finish = {1, 0, bias ? bias + part * filters : nullptr, false};
+    const Real* own = bias ? bias + part * filters : nullptr;
     if (by_taps) {
       const int width = g.out_width + (g.kernel_w - 1) * g.dilation_w;  // that of a row with its padding
       const Padded padded(top, lines, g.pad_w, width, LANES, (g.kernel_w - 1) * g.dilation_w);
@@ -323,7 +315,7 @@ KERNEL correlate_pairs(int n, const Real* image, const int* words, const Real* b
         }
         return runs;
       };
-      multiply_words(filters, (rows - 1) * width + g.out_width, depth, left, panel, places, to, g.places(), finish);
+      multiply_words(filters, (rows - 1) * width + g.out_width, depth, left, panel, places, to, g.places(), own, false);
       continue;
     }
     // The rows of pixels under the band.
@@ -339,7 +331,7 @@ KERNEL correlate_pairs(int n, const Real* image, const int* words, const Real* b
       }
       right.even(room, deep, pitch);
     };
-    multiply_words(filters, rows * g.out_width, depth, left, panel, beside_each_other, to, g.places(), finish);
+    multiply_words(filters, rows * g.out_width, depth, left, panel, beside_each_other, to, g.places(), own, false);
   }
 #endif
 }
@@ -374,7 +366,7 @@ KERNEL spread_pairs(int n, const Real* map, const int* words, const Real* bias, 
         const int high = min(TAPS, rows - r0);
         Real* columns = scratch(3, Count(high) * wide);
         const Words left = {(const char*)(words + ((long long)channel * g.taps() + r0) * deep), 4LL * deep};
-        multiply_words(high, wide, deep, left, panel, beside_each_other, columns, wide, {});
+        multiply_words(high, wide, deep, left, panel, beside_each_other, columns, wide, nullptr, false);
         const Runs runs(g, first, wide, r0 % g.taps(), min(high, g.taps()));
         for (int r = 0; r < high; ++r)
           runs.add(columns + (long long)r * wide, (r0 + r) % g.taps(), to + (long long)((r0 + r) / g.taps()) * g.pixels());
@@ -441,7 +433,7 @@ DEVICE void add_side_by_side(const Window& g, const Real* planes, int count, con
     for (int tap = 0; tap < g.taps(); ++tap) {
       const int wide = min(WIDE, filters - j);
       put(kept + ((long long)(j / WIDE) * g.taps() + tap) * each, vectors_of(wide) * LANES, count, beside_each_other(0, wide),
-          sums + (long long)tap * filters + j, (long long)g.taps() * filters, {1, 1, nullptr, false});
+          sums + (long long)tap * filters + j, (long long)g.taps() * filters, nullptr, true);
     }
 }
 
@@ -492,8 +484,7 @@ KERNEL weights_pairs(int n, const Real* image, const int* packed, Real* partial,
         words.even(right + j * halves + (long long)(first / 2 + k0) * pitch, min(DEEP, half - k0), pitch);
       };
       const Tiles tiles(half);
-      multiply_words(rows, filters, half, {(const char*)columns, 4LL * half}, panel, beside_each_other, sums, filters,
-                     {1, 1, nullptr, false});
+      multiply_words(rows, filters, half, {(const char*)columns, 4LL * half}, panel, beside_each_other, sums, filters, nullptr, true);
     }
   }
 #endif

@@ -17,7 +17,6 @@ BAND = 2**17  # words of the pixels that a block takes at once, about
 ROWS = 144  # of columns that a block of `gradient` has at least
 TOGETHER = 64  # channels of a block of `gradient` whose planes are read as they are
 BLOCKS = 8  # of `gradient`, at least, where there are so many images and stripes
-TILE = 16  # rows of words that are read together, behind the last, too
 WORDS = np.dtype(np.int32)
 
 
@@ -30,6 +29,7 @@ class PairedConvolution(HostConvolution):
     def __init__(self, sizes: Sizes, device: Device) -> None:
         super().__init__(sizes, device)
         self.pairs = PAIRS.on(device)
+        self.tile = self.pairs.constants["TILE"]  # rows of words that are read together, behind the last, too
 
     @property
     def plain(self) -> bool:
@@ -58,13 +58,16 @@ class PairedConvolution(HostConvolution):
         s = self.sizes
         words = scratch(self.device, self.count_words(form == "FORWARD"), WORDS)
         rows = s.maps if form == "FORWARD" else s.channels
-        self.pairs.pair_weights(-(-rows // TILE), weights, words, self.geometry, self.pairs.constants[form], by_taps)
+        self.pairs.pair_weights(
+            -(-rows // self.tile), weights, words, self.geometry, self.pairs.constants[form], by_taps
+        )
         return words
 
     def count_words(self, forward: bool) -> int:
+        """Words of the weights, for the map or for the image."""
         s = self.sizes
-        rows, terms = (s.maps, s.inner) if forward else (s.channels * s.taps, s.filters)
-        return (rows + TILE) * -(-terms // 2) * (s.taps if forward else 1) + (TILE * s.taps * s.filters)
+        rows, terms = (s.maps, s.inner) if forward else (s.channels, s.filters)
+        return (rows + self.tile) * s.taps * -(-terms // 2)
 
     def side_by_side(self, s: Sizes, words: int) -> bool:
         """Whether planes are read as they are, so many words, or channels, at once: not where padding would be most."""
@@ -115,7 +118,7 @@ class PairedConvolution(HostConvolution):
         else:
             rows = min(down, c["PLACES"] // max(1, across))
             step = max(2, (rows * across or c["PLACES"]) // 2 * 2)
-        room = s.group * -(-s.filters // TILE) * TILE * (down * width // 2 if width else -(-s.places // 2))
+        room = s.group * -(-s.filters // self.tile) * self.tile * (down * width // 2 if width else -(-s.places // 2))
         together = max(1, min(s.images, PACKED // max(1, room)))
         cuts = max(1, min(together, -(-BLOCKS // (s.group * -(-s.inner // each)))))
         return together, room, each, cuts, width, step
@@ -158,8 +161,10 @@ class PairedConvolution(HostConvolution):
         if learns:
             _, _, each, _, width, step = self.parts
             high, by = s.padded(2)[4], s.padded(2)[10]
-            under = (each + TILE) * (step + (high - 1) * by) * width if width else 0 if s.identity else each * s.pixels
-            counts.append((under + (0 if width else (each * s.taps + TILE) * step)) // 2)
+            under = (
+                (each + self.tile) * (step + (high - 1) * by) * width if width else 0 if s.identity else each * s.pixels
+            )
+            counts.append((under + (0 if width else (each * s.taps + self.tile) * step)) // 2)
         return max(counts)
 
     def pixels_under(self, s: Sizes) -> int:
